@@ -1,0 +1,1 @@
+"""The vocabulary every other room shares: types, ports, errors. Imports none of them."""

@@ -1,0 +1,195 @@
+"""The vocabulary: what a theorem, a proof state and the outcome of a tactic are.
+
+All of it is immutable and knows nothing of Lean processes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from burnqed.core.errors import LeanLost
+
+# ------------------------------------------------------------------------------ theorems
+
+
+@dataclass(frozen=True, slots=True)
+class Proposition:
+    """A statement as one Lean term: `∀ n : Nat, n + 0 = n`; `levels` names its universes."""
+
+    text: str
+    levels: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class TheoremText:
+    """A whole `theorem name binders : type := …` with its `open`s and `variable`s before it."""
+
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryConstant:
+    """A theorem of the running Lean's own library.
+
+    With `hide` it is taken out of what `simp`, `grind` and the like know, so that proving it again
+    is work; the judge still has to look for it in the finished proof.
+    """
+
+    name: str
+    hide: bool = True
+
+
+Statement = Proposition | TheoremText | LibraryConstant
+
+
+@dataclass(frozen=True, slots=True)
+class Theorem:
+    """What is to be proved, and the name it goes by in every table."""
+
+    name: str
+    statement: Statement
+
+
+# -------------------------------------------------------------------------- proof states
+
+# Lean breaks a line that would be longer than this (its option `format.width`).
+_WIDTH = 120
+
+
+@dataclass(frozen=True, slots=True)
+class Hypothesis:
+    """One line of the context; a `let` has a `value`, an inaccessible name has its dagger."""
+
+    name: str
+    type: str
+    value: str | None = None
+    inaccessible: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """One open goal. `name` is Lean's internal one and changes when the state is replayed."""
+
+    name: str
+    target: str
+    hypotheses: tuple[Hypothesis, ...] = ()
+    user_name: str | None = None
+    fragment: Literal["tactic", "conv", "calc"] = "tactic"
+
+    @property
+    def text(self) -> str:
+        """The goal as Lean prints it."""
+        lines = [f"case {self.user_name}"] if self.user_name else []
+        lines += _context_lines(self.hypotheses)
+        mark = "|" if self.fragment == "conv" else "⊢"
+        lines.append(f"{mark} " + self.target.replace("\n", "\n  "))
+        return "\n".join(lines)
+
+
+def _context_lines(hypotheses: tuple[Hypothesis, ...]) -> list[str]:
+    """Neighbours of the same type share a line, as in `p q : Prop`; a `let` stands alone."""
+    lines: list[str] = []
+    names: list[str] = []
+    for index, this in enumerate(hypotheses):
+        names.append(this.name)
+        after = hypotheses[index + 1] if index + 1 < len(hypotheses) else None
+        joins = after is not None and after.type == this.type
+        if joins and this.value is None and after is not None and after.value is None:
+            continue
+        body = this.type if this.value is None else f"{this.type} := {this.value}"
+        head = " ".join(names)
+        names = []
+        if "\n" in body or len(head) + 3 + len(body) > _WIDTH:
+            lines.append(f"{head} :\n  " + body.replace("\n", "\n  "))
+        else:
+            lines.append(f"{head} : {body}")
+    return lines
+
+
+@dataclass(frozen=True, slots=True)
+class ProofState:
+    """A handle of one environment (`id`) and the goals that were open when it was made."""
+
+    id: int
+    goals: tuple[Goal, ...]
+
+    @property
+    def text(self) -> str:
+        """All goals, a blank line between them, as Lean prints them."""
+        return "\n\n".join(goal.text for goal in self.goals)
+
+
+# ------------------------------------------------------------------------------ outcomes
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """What Lean said beside the result, such as `Try this: …`."""
+
+    severity: Literal["information", "warning", "error"]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Advanced:
+    """The tactic worked and goals remain."""
+
+    state: ProofState
+    messages: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """The tactic worked and no goal remains: a candidate for the judge, not yet a proof."""
+
+    state: ProofState
+    messages: tuple[Message, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """Lean refused the tactic: it does not parse, fails, or cheats with `sorry`."""
+
+    error: str
+    kind: Literal["parse", "tactic", "sorry"]
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOut:
+    """The tactic was stopped.
+
+    `deterministic` says by what: Lean's own heartbeats (the same on every machine), or the wall
+    clock (a faster or idler machine might have finished).
+    """
+
+    seconds: float
+    deterministic: bool
+
+
+StepOutcome = Advanced | Closed | Rejected | TimedOut
+
+# One entry of a batch: a tactic that killed two processes in a row has no outcome, and its error
+# stands in its place so that the others keep theirs. Never to be read as "the tactic failed".
+StepResult = StepOutcome | LeanLost
+
+
+# -------------------------------------------------------------------------- certificates
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A constant used by a proof and the module it comes from."""
+
+    name: str
+    module: str
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """What the kernel says of a finished state: accepted or not, and what the term rests on."""
+
+    ok: bool
+    desc: str
+    axioms: tuple[str, ...]
+    constants: tuple[Constant, ...]

@@ -1,0 +1,1 @@
+"""Every conversation with Lean."""

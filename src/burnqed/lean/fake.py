@@ -1,0 +1,92 @@
+"""An `Environment` that follows a script, for tests of everything above Lean.
+
+The script says, for a goal (its target) and a tactic, what happens: the targets of the goals that
+replace it (none: the goal is closed), a refusal, a time-out, or an error to raise. What is not in
+the script is rejected, as Lean rejects what it cannot do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from burnqed.core.errors import LeanLost, StatementError
+from burnqed.core.types import (
+    Advanced,
+    Certificate,
+    Closed,
+    Goal,
+    LibraryConstant,
+    ProofState,
+    Proposition,
+    Rejected,
+    StepOutcome,
+    StepResult,
+    Theorem,
+    TheoremText,
+    TimedOut,
+)
+
+Scripted = tuple[str, ...] | Rejected | TimedOut | LeanLost
+Script = Mapping[str, Mapping[str, Scripted]]
+
+
+class FakeEnvironment:
+    """Deterministic; keeps `calls` (target, tactic), `live` handles and `closed` for assertions."""
+
+    def __init__(self, script: Script) -> None:
+        self._script = script
+        self._made = 0
+        self.calls: list[tuple[str, str]] = []
+        self.live: set[int] = set()
+        self.closed = False
+
+    async def start(self, theorem: Theorem) -> ProofState:
+        match theorem.statement:
+            case (
+                Proposition(text=target) | TheoremText(source=target) | LibraryConstant(name=target)
+            ):
+                pass
+        if target not in self._script:
+            raise StatementError(f"{theorem.name}: not in the script: {target}")
+        return self._state((Goal("g", target),))
+
+    async def apply(self, state: ProofState, tactic: str, goal: int = 0) -> StepOutcome:
+        if state.id not in self.live:
+            raise ValueError(f"state {state.id} was freed, or is not of this environment")
+        target = state.goals[goal].target
+        self.calls.append((target, tactic))
+        scripted = self._script.get(target, {}).get(tactic, Rejected("not in the script", "tactic"))
+        match scripted:
+            case LeanLost():
+                raise scripted
+            case Rejected() | TimedOut():
+                return scripted
+        new = tuple(Goal("g", text) for text in scripted)
+        goals = state.goals[:goal] + new + state.goals[goal + 1 :]
+        return (Advanced if goals else Closed)(self._state(goals))
+
+    async def apply_batch(
+        self, state: ProofState, tactics: Sequence[str], goal: int = 0
+    ) -> list[StepResult]:
+        results: list[StepResult] = []
+        for tactic in tactics:
+            try:
+                results.append(await self.apply(state, tactic, goal))
+            except LeanLost as error:
+                results.append(error)
+        return results
+
+    async def free(self, states: Iterable[ProofState]) -> None:
+        self.live -= {state.id for state in states}
+
+    async def certify(self, state: ProofState) -> Certificate:
+        return Certificate(ok=not state.goals, desc="scripted", axioms=(), constants=())
+
+    async def close(self) -> None:
+        self.closed = True
+
+    def _state(self, goals: tuple[Goal, ...]) -> ProofState:
+        state = ProofState(self._made, goals)
+        self._made += 1
+        self.live.add(state.id)
+        return state

@@ -1,0 +1,336 @@
+"""A bounded set of Lean processes: lease one, have the dead replaced and the old recycled.
+
+The pool is made of `size` slots, and a slot starts no process before its last one is reaped. That
+is the whole argument for "never more than `size`", dying processes counted. A lease holds a slot;
+when the process in it is lost, the lease moves to a slot that has a warm one, if any, while the old
+slot is refilled in the background.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections import deque
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+from burnqed.core.errors import LeanLost, LeanStartError, PoolClosed, RequestTimeout
+from burnqed.lean.process import LaunchSpec, LeanProcess, Limits
+from burnqed.lean.protocol import Reply
+
+T = TypeVar("T")
+
+
+def default_size() -> int:
+    """Workers for this machine: three quarters of the cores we may use, 1 to 16."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return max(1, min(16, int(0.75 * (cores or 1))))
+
+
+def run_sync(work: Coroutine[Any, Any, T]) -> T:
+    """The one way from synchronous code into this room; Ctrl-C cancels `work` and cleans up.
+
+    It runs in the calling thread until `work` is done, and so must the pools that `work` opens: the
+    processes are tied to the thread that started them (see `guard`).
+    """
+    return asyncio.run(work)
+
+
+@dataclass(frozen=True, slots=True)
+class PoolStats:
+    """Counts since the pool was opened, but for `alive` and `idle`, which are now."""
+
+    size: int
+    alive: int
+    idle: int
+    started: int
+    recycled: int
+    died: int
+    timeouts: int
+    requests: int
+
+
+class Pool:
+    """`async with Pool(spec) as pool, pool.lease() as worker: …`, in one event loop.
+
+    Processes are started when first wanted. `spares` of them are started ahead of demand, where
+    `size` leaves room, so that a lost worker costs no start-up time.
+    """
+
+    def __init__(
+        self,
+        spec: LaunchSpec,
+        size: int | None = None,
+        limits: Limits | None = None,
+        *,
+        recycle_requests: int = 1000,
+        recycle_seconds: float = 1800.0,
+        spares: int = 1,
+    ) -> None:
+        self.size = default_size() if size is None else size
+        if self.size < 1:
+            raise ValueError("a pool needs at least one worker")
+        self.spec = spec
+        self.limits = limits or Limits()
+        self.recycle_requests = recycle_requests
+        self.recycle_seconds = recycle_seconds
+        self.spares = spares
+        self.closed = False
+        self._slots = [_Slot(self) for _ in range(self.size)]
+        self._free = list(self._slots)
+        self._waiting: deque[asyncio.Future[_Slot]] = deque()
+        self.started = self.recycled = self.died = self.timeouts = self.requests = 0
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        await self.close()
+
+    @asynccontextmanager
+    async def lease(self, *, fresh: bool = False) -> AsyncIterator[Worker]:
+        """A worker of one's own, first come, first served; `fresh`: one nobody has used yet.
+
+        Raises `LeanStartError` when a process cannot be started, tried twice.
+        """
+        worker = Worker(self, await self._take(fresh))
+        try:
+            if fresh and worker.used:
+                worker.retire()
+            await worker.ready()
+            self._keep_spares()
+            yield worker
+        finally:
+            if worker.due:
+                worker.retire()
+            self._give_back(worker.slot)
+
+    async def close(self) -> None:
+        """Kill every process, in parallel, and turn away whoever still waits or asks."""
+        self.closed = True
+        for waiter in self._waiting:
+            if not waiter.done():
+                waiter.set_exception(PoolClosed("the pool was closed"))
+        await asyncio.gather(*(slot.empty() for slot in self._slots))
+
+    def stats(self) -> PoolStats:
+        """A snapshot."""
+        return PoolStats(
+            size=self.size,
+            alive=sum(slot.occupied for slot in self._slots),
+            idle=sum(slot.warm for slot in self._free),
+            started=self.started,
+            recycled=self.recycled,
+            died=self.died,
+            timeouts=self.timeouts,
+            requests=self.requests,
+        )
+
+    async def _take(self, fresh: bool) -> _Slot:
+        self.check_open()
+        if self._free:
+            slot = self._best_free(fresh)
+            self._free.remove(slot)
+            return slot
+        waiter: asyncio.Future[_Slot] = asyncio.get_running_loop().create_future()
+        self._waiting.append(waiter)
+        try:
+            return await waiter
+        except asyncio.CancelledError:
+            # It may have been handed a slot in the same turn of the loop.
+            if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
+                self._give_back(waiter.result())
+            raise
+
+    def _best_free(self, fresh: bool) -> _Slot:
+        """An unused process for whoever wants one fresh, a used one for the others, else any."""
+
+        def cost(slot: _Slot) -> int:
+            if not slot.warm:
+                return 2 if slot.occupied else 3
+            assert slot.process is not None
+            unused = slot.process.requests == 0
+            if fresh:
+                return 0 if unused else 4
+            return 1 if unused else 0
+
+        return min(self._free, key=cost)
+
+    def _give_back(self, slot: _Slot) -> None:
+        while self._waiting:
+            waiter = self._waiting.popleft()
+            if not waiter.done():
+                waiter.set_result(slot)
+                return
+        self._free.append(slot)
+
+    def _keep_spares(self) -> None:
+        ahead = sum(slot.occupied for slot in self._free)
+        for slot in self._free:
+            if ahead < self.spares and not slot.occupied:
+                slot.refill()
+                ahead += 1
+
+    def swap_for_warm(self, slot: _Slot) -> _Slot:
+        """A free slot with a warm process for one that has lost its own; else the same one."""
+        warm = [other for other in self._free if other.warm]
+        if not warm:
+            return slot
+        self._free.remove(warm[0])
+        self._free.append(slot)
+        return warm[0]
+
+    def check_open(self) -> None:
+        if self.closed:
+            raise PoolClosed("the pool is closed")
+
+
+class Worker:
+    """What a lease gives: one process at a time, replaced when it is lost.
+
+    `ready` may put another process behind it, which knows none of the states of the one before;
+    `request` never does. The number that `ready` returns tells the processes apart.
+    """
+
+    def __init__(self, pool: Pool, slot: _Slot) -> None:
+        self._pool = pool
+        self._process: LeanProcess | None = None
+        self.generation = 0
+        self.slot = slot
+
+    @property
+    def limits(self) -> Limits:
+        return self._pool.limits
+
+    @property
+    def used(self) -> bool:
+        """Whether the process behind it has been asked anything yet."""
+        return self.slot.process is not None and self.slot.process.requests > 0
+
+    @property
+    def alive(self) -> bool:
+        """Whether the process that `ready` gave last is still there to be asked."""
+        return self.slot.warm and self.slot.process is self._process
+
+    @property
+    def due(self) -> bool:
+        """Whether the process should be retired: dead, old, much used, or too big between requests.
+
+        Its user decides when, by `retire`; at the latest it happens at the end of the lease.
+        """
+        process = self.slot.process
+        if process is None or self.slot.filling:
+            return False
+        return (
+            not process.alive
+            or process.requests >= self._pool.recycle_requests
+            or process.age >= self._pool.recycle_seconds
+            or process.over_memory
+        )
+
+    async def ready(self) -> int:
+        """Make sure of a live process. Raises `LeanStartError`."""
+        self._pool.check_open()
+        if not self.slot.warm:
+            self.slot.refill()
+            self.slot = self._pool.swap_for_warm(self.slot)
+        process = await self.slot.filled()
+        if process is not self._process:
+            self._process = process
+            self.generation += 1
+        return self.generation
+
+    async def request(self, line: str, timeout: float | None = None) -> Reply:
+        """Ask the current process. Raises `LeanLost`; a replacement is then on its way."""
+        self._pool.check_open()
+        if self._process is None:
+            raise RuntimeError("a worker is used inside its lease, after `ready`")
+        self._pool.requests += 1
+        try:
+            return await self._process.request(line, timeout)
+        except LeanLost as error:
+            self._pool.check_open()
+            if isinstance(error, RequestTimeout):
+                self._pool.timeouts += 1
+            else:
+                self._pool.died += 1
+            self.slot.refill()
+            raise
+
+    def retire(self) -> None:
+        """Done with this process, dead or alive: a new one is started in the background."""
+        if self._pool.closed or self.slot.filling:
+            return
+        if self.slot.warm:
+            self._pool.recycled += 1
+        self.slot.refill()
+
+
+class _Slot:
+    """Room for one process, which is being started, warm, or on its way out."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+        self._filling: asyncio.Task[LeanProcess] | None = None
+        self.process: LeanProcess | None = None
+
+    @property
+    def filling(self) -> bool:
+        return self._filling is not None and not self._filling.done()
+
+    @property
+    def warm(self) -> bool:
+        return not self.filling and self.process is not None and self.process.alive
+
+    @property
+    def occupied(self) -> bool:
+        """Whether there is, or is about to be, a process."""
+        return self.filling or self.process is not None
+
+    def refill(self) -> None:
+        """Start over in the background: end what is there, then start a new process."""
+        self._pool.check_open()
+        if not self.filling:
+            self._filling = asyncio.create_task(self._fill())
+            # Nobody may ever want this worker, and then nobody asks why it did not start.
+            self._filling.add_done_callback(lambda task: task.cancelled() or task.exception())
+
+    async def filled(self) -> LeanProcess:
+        """The process, once it is there. Cancelling the caller leaves the start going on."""
+        if not self.warm:
+            self.refill()
+        assert self._filling is not None
+        await asyncio.wait({self._filling})
+        self._pool.check_open()  # closing cancels the start, which is not this caller's doing
+        return self._filling.result()
+
+    async def empty(self) -> None:
+        if self._filling is not None and not self._filling.done():
+            self._filling.cancel()
+            await asyncio.wait({self._filling})
+        if self.process is not None:
+            await self.process.kill()
+
+    async def _fill(self) -> LeanProcess:
+        if self.process is not None:
+            await self.process.close()
+            self.process = None
+        try:
+            self.process = await self._start()
+        except LeanStartError:
+            # Once more: a machine under load, or out of memory for a moment, may do better.
+            self.process = await self._start()
+        return self.process
+
+    async def _start(self) -> LeanProcess:
+        process = await LeanProcess.start(self._pool.spec, self._pool.limits)
+        self._pool.started += 1
+        return process

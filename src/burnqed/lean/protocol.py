@@ -1,0 +1,312 @@
+"""The wire format: the one file that knows the names of fields.
+
+A request is the line `command {json}`, a reply one line of JSON; the commands are Pantograph's, and
+ours under `qed.`. Functions named after a command build its line; `read_…` functions take replies
+apart. Reading is strict: a reply of any other shape is a `ProtocolError` that shows it, because a
+guess here would turn into a wrong proof or a lost one somewhere else.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from burnqed.core.errors import ProtocolError, RequestRefused, StatementError
+from burnqed.core.types import (
+    Certificate,
+    Constant,
+    Goal,
+    Hypothesis,
+    LibraryConstant,
+    Message,
+    Proposition,
+    Rejected,
+    Statement,
+    TheoremText,
+    TimedOut,
+)
+
+Reply = dict[str, Any]
+T = TypeVar("T")
+
+# ------------------------------------------------------------------------------ requests
+
+
+def request_line(command: str, **fields: Any) -> str:
+    """One request; fields that are None are left out."""
+    given = {key: value for key, value in fields.items() if value is not None}
+    # Not ASCII-escaped: Lean's JSON reader does not join surrogate pairs.
+    return f"{command} {json.dumps(given, ensure_ascii=False, separators=(',', ':'))}"
+
+
+def start(statement: Statement) -> str:
+    """The request that makes a statement's first state."""
+    match statement:
+        case Proposition(text, levels):
+            return request_line("goal.start", expr=text, levels=list(levels) or None)
+        case LibraryConstant(name, hide):
+            return request_line("goal.start", copyFrom=name, hide=hide or None)
+        case TheoremText(source):
+            return request_line("qed.start", file=source)
+
+
+def goal_tactic(state: int, goal: int, tactic: str) -> str:
+    return request_line("goal.tactic", stateId=state, goalId=goal, tactic=tactic)
+
+
+def qed_batch(state: int, goal: int, tactics: Sequence[str]) -> str:
+    return request_line("qed.batch", stateId=state, goalId=goal, tactics=list(tactics))
+
+
+def goal_print(state: int) -> str:
+    return request_line("goal.print", stateId=state, goals=True)
+
+
+def goal_delete(states: Sequence[int]) -> str:
+    return request_line("goal.delete", stateIds=list(states))
+
+
+def stat() -> str:
+    return request_line("stat")
+
+
+def reset() -> str:
+    return request_line("reset")
+
+
+def options_set(**options: bool | int) -> str:
+    """Pantograph's option names, such as `printExprAST=True`."""
+    return request_line("options.set", **options)
+
+
+def expr_echo(expr: str, type: str | None = None, levels: Sequence[str] = ()) -> str:
+    return request_line("expr.echo", expr=expr, type=type, levels=list(levels) or None)
+
+
+def env_inspect(
+    name: str, *, value: bool = False, dependency: bool = False, source: bool = False
+) -> str:
+    return request_line("env.inspect", name=name, value=value, dependency=dependency, source=source)
+
+
+def env_catalog(module_prefix: str | None = None, *, invert: bool = False) -> str:
+    return request_line("env.catalog", modulePrefix=module_prefix, invertFilter=invert)
+
+
+def env_module_read(module: str) -> str:
+    return request_line("env.module_read", module=module)
+
+
+def env_add(
+    name: str,
+    value: str,
+    *,
+    type: str | None = None,
+    levels: Sequence[str] = (),
+    is_theorem: bool = True,
+) -> str:
+    return request_line(
+        "env.add",
+        name=name,
+        levels=list(levels) or None,
+        type=type,
+        value=value,
+        isTheorem=is_theorem,
+    )
+
+
+def env_parse(text: str, category: str) -> str:
+    return request_line("env.parse", input=text, category=category)
+
+
+def frontend_process(source: str, *, inherit_env: bool = False, new_constants: bool = False) -> str:
+    return request_line(
+        "frontend.process",
+        file=source,
+        readHeader=False,
+        inheritEnv=inherit_env,
+        newConstants=new_constants,
+    )
+
+
+def qed_certify(state: int) -> str:
+    return request_line("qed.certify", stateId=state)
+
+
+# ------------------------------------------------------------------------------- replies
+
+
+@dataclass(frozen=True, slots=True)
+class StartReply:
+    """A new state; `goals` is None where the command does not tell them (`goal.print` does)."""
+
+    state: int
+    goals: tuple[Goal, ...] | None
+
+
+@dataclass(frozen=True, slots=True)
+class StepReply:
+    """What a tactic did. A refused one may still have left a `state`, which wants deleting."""
+
+    state: int | None
+    goals: tuple[Goal, ...] = ()
+    messages: tuple[Message, ...] = ()
+    refusal: Rejected | TimedOut | None = None
+
+
+def read_start(reply: Reply, name: str) -> StartReply:
+    """The first state of the theorem called `name`. Raises `StatementError`."""
+    if "error" in reply and reply["error"] not in ("command", "io"):
+        raise StatementError(f"{name}: {reply.get('desc', '')}")
+    raise_if_refused(reply)
+
+    def read(reply: Reply) -> StartReply:
+        goals = _tuple_of(_goal, reply["goals"]) if "goals" in reply else None
+        return StartReply(_int(reply["stateId"]), goals)
+
+    return _strictly(read, reply)
+
+
+def read_goals(reply: Reply) -> tuple[Goal, ...]:
+    """The goals of a `goal.print`."""
+    raise_if_refused(reply)
+    return _strictly(lambda reply: _tuple_of(_goal, reply["goals"]), reply)
+
+
+def read_step(reply: Reply) -> StepReply:
+    """A `goal.tactic`, or one entry of a `qed.batch`."""
+    if reply.get("error") in ("command", "index", "io"):  # no word on the tactic itself
+        raise_if_refused(reply)
+    return _strictly(_step, reply)
+
+
+def read_batch(reply: Reply, count: int) -> list[StepReply]:
+    raise_if_refused(reply)
+
+    def read(reply: Reply) -> list[StepReply]:
+        results = list(map(read_step, map(_dict, _list(reply["results"]))))
+        if len(results) != count:
+            raise ValueError(f"{len(results)} results for {count} tactics")
+        return results
+
+    return _strictly(read, reply)
+
+
+def read_certificate(reply: Reply) -> Certificate:
+    raise_if_refused(reply)
+
+    def read(reply: Reply) -> Certificate:
+        return Certificate(
+            ok=_bool(reply["ok"]),
+            desc=_str(reply["desc"]),
+            axioms=_tuple_of(_str, reply["axioms"]),
+            constants=_tuple_of(
+                lambda c: Constant(_str(c["name"]), _str(c["module"])), reply["constants"]
+            ),
+        )
+
+    return _strictly(read, reply)
+
+
+def raise_if_refused(reply: Reply) -> None:
+    """Raise the reply's `{"error": kind, "desc": text}`; no other reply has a field `error`."""
+    if "error" in reply:
+        kind, desc = str(reply["error"]), str(reply.get("desc", ""))
+        raise RequestRefused(f"Lean refused the request ({kind}): {desc}", kind=kind, desc=desc)
+
+
+_DETERMINISTIC_TIMEOUT = "(deterministic) timeout"
+
+
+def _step(reply: Reply) -> StepReply:
+    seconds = _int(reply.get("us", 0)) / 1e6
+    if "error" in reply:
+        kind = "parse" if reply["error"] == "parse" else "tactic"
+        return StepReply(None, refusal=_refusal(_str(reply["desc"]), kind, seconds))
+    if "parseError" in reply:
+        return StepReply(None, refusal=_refusal(_str(reply["parseError"]), "parse", seconds))
+    messages = _tuple_of(_message, reply["messages"])
+    errors = "\n".join(m.text for m in messages if m.severity == "error")
+    if "goals" not in reply:
+        if not errors:
+            raise ValueError("neither goals nor an error")
+        return StepReply(None, refusal=_refusal(errors, "tactic", seconds))
+    state, goals = _int(reply["nextStateId"]), _tuple_of(_goal, reply["goals"])
+    refusal: Rejected | TimedOut | None = None
+    if _bool(reply["hasSorry"]):
+        refusal = Rejected(errors or "the tactic leaves a sorry", "sorry")
+    elif errors:
+        # Logged instead of thrown: Lean went on, but what it went on with cannot be trusted.
+        refusal = _refusal(errors, "tactic", seconds)
+    elif not goals and _bool(reply.get("rootHasMVar", False)):
+        refusal = Rejected("no goal is left, but the proof has unassigned metavariables", "tactic")
+    elif _bool(reply.get("hasUnsafe", False)):
+        refusal = Rejected("the tactic uses an unsafe definition", "tactic")
+    return StepReply(state, goals, messages, refusal)
+
+
+def _refusal(text: str, kind: str, seconds: float) -> Rejected | TimedOut:
+    """Lean reports running out of heartbeats as an error like any other; here they part."""
+    if _DETERMINISTIC_TIMEOUT in text:
+        return TimedOut(seconds, deterministic=True)
+    return Rejected(text, "parse" if kind == "parse" else "tactic")
+
+
+def _goal(value: Any) -> Goal:
+    fragment = value.get("fragment", "tactic")
+    if fragment not in ("tactic", "conv", "calc"):
+        raise ValueError(f"fragment {fragment}")
+    return Goal(
+        name=_str(value["name"]),
+        target=_str(value["target"]["pp"]),
+        hypotheses=_tuple_of(_hypothesis, value["vars"]),
+        user_name=_str(value.get("userName") or "") or None,
+        fragment=fragment,
+    )
+
+
+def _hypothesis(value: Any) -> Hypothesis:
+    given = value.get("value")
+    return Hypothesis(
+        name=_str(value["userName"]),
+        type=_str(value["type"]["pp"]),
+        value=None if given is None else _str(given["pp"]),
+        inaccessible=_bool(value.get("isInaccessible", False)),
+    )
+
+
+def _message(value: Any) -> Message:
+    severity = value["severity"]
+    if severity not in ("information", "warning", "error"):
+        raise ValueError(f"severity {severity}")
+    return Message(severity, _str(value["data"]))
+
+
+# ---------------------------------------------------------------------------- strictness
+
+
+def _strictly(read: Callable[[Reply], T], reply: Reply) -> T:
+    try:
+        return read(reply)
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        head = json.dumps(reply, ensure_ascii=False)[:300]
+        raise ProtocolError(f"unexpected reply ({type(error).__name__} {error}): {head}") from error
+
+
+def _of(kind: type[T]) -> Callable[[Any], T]:
+    def check(value: Any) -> T:
+        # type(), not isinstance(): True is an int to the latter.
+        if type(value) is not kind:
+            raise TypeError(f"{value!r:.50} is no {kind.__name__}")
+        return value
+
+    return check
+
+
+_str, _int, _bool, _list, _dict = _of(str), _of(int), _of(bool), _of(list), _of(dict)
+
+
+def _tuple_of(read: Callable[[Any], T], values: Any) -> tuple[T, ...]:
+    return tuple(map(read, _list(values)))

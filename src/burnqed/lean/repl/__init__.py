@@ -1,0 +1,19 @@
+"""The Lean side of every conversation: our REPL, in Lean.
+
+The parts are joined into one file, because the embedded Lean cannot import modules of ours.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from pathlib import Path
+
+PARTS = ("Basic", "Print", "Goal", "Library", "Frontend", "Check", "Serve")
+WARM_UP = Path(__file__).with_name("warmup.txt")
+
+
+@cache
+def source() -> str:
+    """The whole program."""
+    folder = Path(__file__).parent
+    return "\n".join((folder / f"{part}.lean").read_text(encoding="utf-8") for part in PARTS)

@@ -1,0 +1,313 @@
+"""`Environment` for one theorem, on one leased worker, in spite of what happens to it.
+
+A state here is a handle that remembers how it was made (its parent, the goal, the tactic). Where it
+lives is another matter: when its process died, was killed or recycled, the state is made again on
+the next one by replaying its path, when it is next wanted and not before. So a lost process costs
+time and nothing else.
+
+What is blamed on a tactic, and what is not:
+
+- Over the wall-clock limit: `TimedOut`, at once; its process is replaced.
+- A process lost in any other way while it runs: tried once more on a fresh process, so that memory
+  filled by earlier tactics, or somebody's kill, is not held against it. Lost again: `LeanLost`.
+- In a batch that is lost or times out as a whole, each tactic is run on its own, so that only the
+  guilty one is stopped; if that one takes two more processes, its error stands in its place.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass
+from itertools import count
+from typing import TypeVar
+
+from burnqed.core.errors import (
+    LeanLost,
+    PoolClosed,
+    ReplayDiverged,
+    RequestRefused,
+    RequestTimeout,
+)
+from burnqed.core.types import (
+    Advanced,
+    Certificate,
+    Closed,
+    Goal,
+    ProofState,
+    Rejected,
+    StepOutcome,
+    StepResult,
+    Theorem,
+    TimedOut,
+)
+from burnqed.lean import protocol
+from burnqed.lean.pool import Pool, Worker
+from burnqed.lean.protocol import StepReply
+
+T = TypeVar("T")
+
+_DELETE_AT_ONCE = 200  # freed states that are worth a request
+_RESET_SECONDS = 5.0
+
+
+@asynccontextmanager
+async def open_session(pool: Pool) -> AsyncIterator[Session]:
+    """Lease a worker for as long as the session is open."""
+    async with pool.lease() as worker:
+        session = Session(worker)
+        try:
+            yield session
+        finally:
+            await session.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    parent: int
+    goal: int
+    tactic: str
+
+
+@dataclass(slots=True)
+class _Record:
+    """How a state came to be, and where it lives now."""
+
+    origin: Theorem | _Step
+    goals: tuple[Goal, ...]
+    home: tuple[int, int]  # (worker generation, Lean's id there)
+    children: int = 0  # records that would be replayed through this one
+    freed: bool = False
+
+
+class Session:
+    """See the module. Calls from several tasks are served one after the other."""
+
+    def __init__(self, worker: Worker) -> None:
+        self._worker = worker
+        self._records: dict[int, _Record] = {}
+        self._ids = count()
+        self._garbage: list[tuple[int, int]] = []
+        self._lock = asyncio.Lock()
+        self._batches = True
+        self._closed = False
+
+    async def start(self, theorem: Theorem) -> ProofState:
+        async with self._lock:
+            self._begin()
+            home, goals = await self._twice(lambda: self._make_root(theorem))
+            return self._remember(_Record(theorem, goals, home))
+
+    async def apply(self, state: ProofState, tactic: str, goal: int = 0) -> StepOutcome:
+        async with self._lock:
+            self._begin(state, goal)
+            return await self._apply(state.id, goal, tactic)
+
+    async def apply_batch(
+        self, state: ProofState, tactics: Sequence[str], goal: int = 0
+    ) -> list[StepResult]:
+        async with self._lock:
+            self._begin(state, goal)
+            # First the state, so that trouble in making it is not taken for the tactics' doing.
+            await self._twice(lambda: self._locate(state.id))
+            if len(tactics) > 1 and self._batches and all(map(_is_text, tactics)):
+                with suppress(LeanLost):
+                    return await self._apply_together(state.id, goal, tactics)
+            return [await self._apply_or_error(state.id, goal, tactic) for tactic in tactics]
+
+    async def free(self, states: Iterable[ProofState]) -> None:
+        async with self._lock:
+            for state in states:
+                self._forget(state.id)
+            await self._sweep()
+
+    async def certify(self, state: ProofState) -> Certificate:
+        async def attempt() -> Certificate:
+            line = protocol.qed_certify(await self._locate(state.id))
+            return protocol.read_certificate(await self._worker.request(line))
+
+        async with self._lock:
+            self._begin(state)
+            return await self._twice(attempt)
+
+    async def close(self) -> None:
+        """Leave the worker as it was found, for the next lease."""
+        if not self._closed:
+            self._closed = True
+            if self._worker.alive:
+                with suppress(LeanLost, PoolClosed):
+                    await self._worker.request(protocol.reset(), _RESET_SECONDS)
+
+    # ------------------------------------------------------------------- tactics
+
+    async def _apply(self, parent: int, goal: int, tactic: str) -> StepOutcome:
+        if not _is_text(tactic):
+            return Rejected("the tactic is not valid Unicode text", "parse")
+
+        async def attempt() -> StepOutcome:
+            lean_id = await self._locate(parent)
+            try:
+                reply = await self._worker.request(protocol.goal_tactic(lean_id, goal, tactic))
+            except RequestTimeout as timeout:
+                return TimedOut(timeout.seconds, deterministic=False)
+            return self._outcome(_Step(parent, goal, tactic), protocol.read_step(reply))
+
+        return await self._twice(attempt)
+
+    async def _apply_or_error(self, parent: int, goal: int, tactic: str) -> StepResult:
+        try:
+            return await self._apply(parent, goal, tactic)
+        except LeanLost as error:
+            return error
+
+    async def _apply_together(
+        self, parent: int, goal: int, tactics: Sequence[str]
+    ) -> list[StepResult]:
+        """All of them in one request; no second try, since `apply_batch` then runs them singly."""
+        line = protocol.qed_batch(await self._locate(parent), goal, tactics)
+        try:
+            replies = protocol.read_batch(await self._worker.request(line), len(tactics))
+        except RequestRefused as refusal:
+            if refusal.kind != "command":
+                raise
+            self._batches = False  # Pantograph's own REPL has no such command
+            return [await self._apply_or_error(parent, goal, tactic) for tactic in tactics]
+        except LeanLost:
+            self._worker.retire()
+            raise
+        steps = [_Step(parent, goal, tactic) for tactic in tactics]
+        return [self._outcome(step, reply) for step, reply in zip(steps, replies, strict=True)]
+
+    def _outcome(self, step: _Step, reply: StepReply) -> StepOutcome:
+        home = None if reply.state is None else (self._worker.generation, reply.state)
+        if reply.refusal is not None or home is None:
+            if home is not None:
+                self._garbage.append(home)
+            assert reply.refusal is not None
+            return reply.refusal
+        state = self._remember(_Record(step, reply.goals, home))
+        return (Advanced if reply.goals else Closed)(state, reply.messages)
+
+    # -------------------------------------------------- where a state lives, and replay
+
+    async def _twice(self, attempt: Callable[[], Awaitable[T]]) -> T:
+        """Once more on a fresh process, if the first try lost its own."""
+        try:
+            return await attempt()
+        except LeanLost:
+            # One that sent an unreadable reply still runs, and is not to be trusted either.
+            self._worker.retire()
+        try:
+            return await attempt()
+        except LeanLost:
+            self._worker.retire()
+            raise
+
+    async def _locate(self, id: int) -> int:
+        """Lean's id of a state on the current process, where it is made again if need be."""
+        generation = await self._worker.ready()
+        path: list[_Record] = []
+        record = self._records[id]
+        while record.home[0] != generation:
+            path.append(record)
+            if isinstance(record.origin, Theorem):
+                break
+            record = self._records[record.origin.parent]
+        for record in reversed(path):
+            await self._remake(record)
+        return self._records[id].home[1]
+
+    async def _remake(self, record: _Record) -> None:
+        origin = record.origin
+        if isinstance(origin, Theorem):
+            record.home, goals = await self._make_root(origin)
+        else:
+            parent = self._records[origin.parent].home[1]
+            line = protocol.goal_tactic(parent, origin.goal, origin.tactic)
+            reply = protocol.read_step(await self._worker.request(line))
+            if reply.state is None or reply.refusal is not None:
+                raise ReplayDiverged(f"{origin.tactic!r} worked before, now: {reply.refusal}")
+            record.home, goals = (self._worker.generation, reply.state), reply.goals
+        if _shape(goals) != _shape(record.goals):
+            raise ReplayDiverged(f"{origin} gave other goals than before: {_shape(goals)}")
+        if record.freed:
+            self._garbage.append(record.home)
+
+    async def _make_root(self, theorem: Theorem) -> tuple[tuple[int, int], tuple[Goal, ...]]:
+        generation = await self._worker.ready()
+        reply = await self._worker.request(protocol.start(theorem.statement))
+        started = protocol.read_start(reply, theorem.name)
+        goals = started.goals
+        if goals is None:
+            reply = await self._worker.request(protocol.goal_print(started.state))
+            goals = protocol.read_goals(reply)
+        return (generation, started.state), goals
+
+    # ----------------------------------------------------------------- bookkeeping
+
+    def _begin(self, state: ProofState | None = None, goal: int | None = None) -> None:
+        """What every call does first."""
+        if self._closed:
+            raise ValueError("the session is closed")
+        if state is not None:
+            record = self._records.get(state.id)
+            if record is None or record.freed:
+                raise ValueError(f"state {state.id} was freed, or is not of this session")
+            if goal is not None and not 0 <= goal < len(record.goals):
+                raise ValueError(f"no goal {goal} in a state of {len(record.goals)}")
+        if self._worker.due:
+            self._worker.retire()
+
+    def _remember(self, record: _Record) -> ProofState:
+        id = next(self._ids)
+        self._records[id] = record
+        if isinstance(record.origin, _Step):
+            self._records[record.origin.parent].children += 1
+        return ProofState(id, record.goals)
+
+    def _forget(self, id: int) -> None:
+        """Free a state; its record goes when no descendant could be replayed through it."""
+        record = self._records.get(id)
+        if record is None or record.freed:
+            return
+        record.freed = True
+        self._garbage.append(record.home)
+        while record.freed and not record.children:
+            del self._records[id]
+            if isinstance(record.origin, Theorem):
+                break
+            id = record.origin.parent
+            record = self._records[id]
+            record.children -= 1
+
+    async def _sweep(self) -> None:
+        """Delete freed states in Lean, many at once, if they are still anywhere."""
+        if len(self._garbage) < _DELETE_AT_ONCE:
+            return
+        here = self._worker.generation
+        ids = [lean_id for generation, lean_id in self._garbage if generation == here]
+        self._garbage.clear()
+        if ids and self._worker.alive:
+            # If this loses the process, the states to delete are gone with it.
+            with suppress(LeanLost):
+                reply = await self._worker.request(protocol.goal_delete(ids))
+                protocol.raise_if_refused(reply)
+
+
+_METAVARIABLE = re.compile(r"\?[\w.✝]+")
+
+
+def _shape(goals: tuple[Goal, ...]) -> list[str]:
+    """What must be equal after a replay: the goals as printed, up to names of metavariables."""
+    return [_METAVARIABLE.sub("?", goal.text) for goal in goals]
+
+
+def _is_text(tactic: str) -> bool:
+    """Whether it can be sent: a model's decoder may leave half a surrogate pair."""
+    try:
+        tactic.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
