@@ -6,7 +6,7 @@ It speaks the protocol; a goal is a word, and a tactic says what to do:
     fail, parse, sorry, logged, heartbeats, misshapen        the ways a reply can be no success
     sleep S      answer after S seconds           hang         never answer
     die          kill -9 itself                   die-once F   the same, unless the file F exists
-    exit N       say something on stderr, exit    eat MB       take that much memory, then hang
+    exit N WORDS  say them on stderr, then exit   eat MB       take that much memory, then hang
     garbage N    N lines of noise, then answer    endless      noise for ever
     huge MB      a goal of that size              flood MB     that much on stderr, then answer
     spawn        start a child and tell its pid   twice        two replies to one request
@@ -48,6 +48,14 @@ def left_behind() -> list[int]:
         if ours or (state[0] == "Z" and int(state[1]) == os.getpid()):
             found.append(int(folder.name))
     return found
+
+
+def runs(pid: int | None) -> bool:
+    """Whether there is such a process; one that only waits to be reaped by somebody counts not."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
 
 
 states: dict[int, list[str]] = {}
@@ -106,7 +114,7 @@ def tactic(state: int, goal: int, text: str) -> dict[str, Any]:
                 Path(rest[0]).touch()
             os.kill(os.getpid(), signal.SIGKILL)
         case "exit":
-            print("out of memory", file=sys.stderr)
+            print(*rest[1:], file=sys.stderr)
             sys.exit(int(rest[0]))
         case "eat":
             block = b"x" * (int(rest[0]) << 20)

@@ -8,10 +8,8 @@ import time
 from collections.abc import AsyncIterator
 from pathlib import Path
 
-import psutil
 import pytest
-import pytest_asyncio
-from scripted_repl import launch, left_behind
+from scripted_repl import launch, left_behind, runs
 
 from burnqed.core.errors import (
     LeanDied,
@@ -23,10 +21,8 @@ from burnqed.core.errors import (
 from burnqed.lean import protocol
 from burnqed.lean.process import LaunchSpec, LeanProcess, Limits, resident_bytes
 
-pytestmark = pytest.mark.asyncio(loop_scope="session")
 
-
-@pytest_asyncio.fixture(loop_scope="session")
+@pytest.fixture
 async def process() -> AsyncIterator[LeanProcess]:
     limits = Limits(start_seconds=10, request_seconds=10, memory_bytes=300 << 20)
     process = await LeanProcess.start(launch(), limits)
@@ -74,7 +70,7 @@ async def test_hang_is_stopped(process: LeanProcess) -> None:
         await process.request(tactic("hang"), timeout=0.5)
     assert caught.value.seconds == 0.5
     assert time.monotonic() - began < 5
-    assert not psutil.pid_exists(process.pid)
+    assert not runs(process.pid)
     with pytest.raises(RequestTimeout):
         await process.request("stat {}")
 
@@ -86,10 +82,15 @@ async def test_death_tells_how(process: LeanProcess) -> None:
 
 
 async def test_exit_tells_its_last_words(process: LeanProcess) -> None:
-    with pytest.raises(LeanDied, match=r"exit code 3\): out of memory") as caught:
-        await process.request(tactic("exit 3"))
+    with pytest.raises(LeanDied, match=r"exit code 3\): it was nice") as caught:
+        await process.request(tactic("exit 3 it was nice"))
     assert caught.value.returncode == 3
-    assert "out of memory" in caught.value.diagnostics
+    assert "it was nice" in caught.value.diagnostics
+
+
+async def test_its_own_memory_limit(process: LeanProcess) -> None:
+    with pytest.raises(LeanMemoryExceeded, match="exit code 1"):
+        await process.request(tactic("exit 1 INTERNAL PANIC: out of memory"))
 
 
 async def test_death_between_requests(process: LeanProcess) -> None:
@@ -101,7 +102,7 @@ async def test_death_between_requests(process: LeanProcess) -> None:
 async def test_memory_eater(process: LeanProcess) -> None:
     with pytest.raises(LeanMemoryExceeded, match="300 MB are allowed"):
         await process.request(tactic("eat 400"))
-    assert not psutil.pid_exists(process.pid)
+    assert not runs(process.pid)
 
 
 async def test_memory_of_children_counts() -> None:
@@ -128,7 +129,7 @@ async def test_some_garbage_is_ignored(process: LeanProcess) -> None:
 async def test_endless_garbage_is_not(process: LeanProcess) -> None:
     with pytest.raises(ProtocolError, match="nothing but noise"):
         await process.request(tactic("endless"))
-    assert not psutil.pid_exists(process.pid)
+    assert not runs(process.pid)
 
 
 async def test_half_a_reply(process: LeanProcess) -> None:
@@ -183,7 +184,7 @@ async def test_cancellation_kills(process: LeanProcess) -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert not process.alive
-    assert not psutil.pid_exists(process.pid)
+    assert not runs(process.pid)
     with pytest.raises(LeanDied, match="cancelled"):
         await process.request("stat {}")
 
@@ -192,14 +193,14 @@ async def test_cancellation_kills(process: LeanProcess) -> None:
 async def test_children_go_with_it(process: LeanProcess, end: str) -> None:
     reply = await process.request(tactic("spawn"))
     child = int(reply["messages"][0]["data"])
-    assert psutil.pid_exists(child)
+    assert runs(child)
     with pytest.raises((RequestTimeout, LeanDied)):
         await process.request(tactic(end), timeout=0.5)
     for _ in range(100):
-        if not psutil.pid_exists(child) or psutil.Process(child).status() == "zombie":
+        if not runs(child):
             break
         await asyncio.sleep(0.02)
-    assert not psutil.pid_exists(child) or psutil.Process(child).status() == "zombie"
+    assert not runs(child)
 
 
 async def test_close_is_polite_and_can_be_repeated(process: LeanProcess) -> None:
@@ -207,7 +208,7 @@ async def test_close_is_polite_and_can_be_repeated(process: LeanProcess) -> None
     await process.close()
     await process.close()
     assert time.monotonic() - began < 1
-    assert not psutil.pid_exists(process.pid)
+    assert not runs(process.pid)
     with pytest.raises(LeanDied):
         await process.request("stat {}")
 

@@ -109,6 +109,8 @@ def payload(line: str) -> tuple[str, Any]:
             },
         ),
         (protocol.qed_certify(7), "qed.certify", {"stateId": 7}),
+        (protocol.qed_check("a", target="b"), "qed.check", {"file": "a", "target": "b", "hide": ["b"]}),
+        (protocol.qed_theorems(limit=9), "qed.theorems", {"offset": 0, "limit": 9}),
     ],
 )
 def test_requests(line: str, command: str, fields: dict[str, Any]) -> None:
@@ -252,3 +254,11 @@ def test_certificate() -> None:
     assert certificate.ok
     assert certificate.axioms == ("propext",)
     assert certificate.constants == (Constant("Nat.rec", "Init.Prelude"),)
+
+
+def test_theorems() -> None:
+    one = {"name": "a", "module": "Init", "statement": "p", "levels": ["u"], "size": 3}
+    page = protocol.read_theorems({"theorems": [one], "total": 501, "next": 500})
+    assert page.theorems == (protocol.LibraryTheorem("a", "Init", "p", ("u",)),)
+    assert page.next == 500
+    assert protocol.read_theorems({"theorems": [], "total": 0, "next": None}).next is None

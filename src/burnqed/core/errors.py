@@ -12,7 +12,7 @@
         │   ├── LeanStartError   a process did not become ready
         │   ├── LeanLost         the process is gone; what lived in it must be made again
         │   │   ├── LeanDied             it ended by itself
-        │   │   ├── LeanMemoryExceeded   killed by us: too much memory
+        │   │   ├── LeanMemoryExceeded   too much memory, by our limit or by its own
         │   │   ├── RequestTimeout       killed by us: no reply in time
         │   │   └── ProtocolError        killed by us: a reply nobody can read
         │   ├── RequestRefused   Lean answered `{"error": …}` to a request that should have worked
@@ -126,9 +126,7 @@ class ProtocolError(LeanLost):
 class RequestRefused(LeanError):
     """Lean's `{"error": kind, "desc": text}`; the process is well and can be asked again."""
 
-    def __init__(
-        self, message: str = "", *, hint: str = "", kind: str = "", desc: str = ""
-    ) -> None:
+    def __init__(self, message: str = "", *, hint: str = "", kind: str = "", desc: str = "") -> None:
         super().__init__(message, hint=hint)
         self.kind = kind
         self.desc = desc

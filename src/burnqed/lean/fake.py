@@ -42,9 +42,7 @@ class FakeEnvironment:
 
     async def start(self, theorem: Theorem) -> ProofState:
         match theorem.statement:
-            case (
-                Proposition(text=target) | TheoremText(source=target) | LibraryConstant(name=target)
-            ):
+            case Proposition(text=target) | TheoremText(source=target) | LibraryConstant(name=target):
                 pass
         if target not in self._script:
             raise StatementError(f"{theorem.name}: not in the script: {target}")

@@ -103,8 +103,11 @@ class Pool:
         """
         worker = Worker(self, await self._take(fresh))
         try:
-            if fresh and worker.used:
-                worker.retire()
+            if fresh:
+                if worker.used:
+                    worker.retire()
+                # Wait for this very slot: `ready` would move on to one that is warm, but used.
+                await worker.slot.filled()
             await worker.ready()
             self._keep_spares()
             yield worker
@@ -209,6 +212,11 @@ class Worker:
     @property
     def limits(self) -> Limits:
         return self._pool.limits
+
+    @property
+    def pid(self) -> int | None:
+        """The process in its slot, for those who want to look at it (or kill it, in a test)."""
+        return None if self.slot.process is None else self.slot.process.pid
 
     @property
     def used(self) -> bool:

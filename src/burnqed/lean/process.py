@@ -33,6 +33,7 @@ from burnqed.core.errors import (
 _GUARD = Path(__file__).with_name("guard.py")
 _TICK = 0.25  # seconds between two looks at the memory
 _REAP = 5.0  # seconds a killed process gets to disappear; one stuck in the kernel may take longer
+_OUT_OF_MEMORY = "out of memory"  # Lean's last words when an allocation fails
 _TAIL = 8192  # bytes kept of stderr
 _NOISE_LINES, _NOISE_WIDTH = 40, 300  # kept of what stdout carries besides replies
 
@@ -63,6 +64,12 @@ class Limits:
     noise_bytes: int = 16 * 2**20
 
 
+def guarded(command: tuple[str, ...], stack_kb: int) -> tuple[str, ...]:
+    """The command, run so that it ends when this thread does (see `guard`)."""
+    python = (sys.executable, "-I", "-S")
+    return (*python, str(_GUARD), str(stack_kb), str(os.getpid()), "--", *command)
+
+
 class LeanProcess:
     """A running REPL that said `ready.`. Made by `start`, ended by `close` or `kill`."""
 
@@ -80,12 +87,11 @@ class LeanProcess:
         limits = limits or Limits()
         output = _Output(limits)
         ready = output.expect(lambda line: line.strip() == b"ready.")
-        guard = (sys.executable, "-I", "-S", str(_GUARD), str(limits.stack_kb), str(os.getpid()))
         try:
             # A session of its own: the kill reaches all of it, and Ctrl-C at the terminal does not.
             await asyncio.get_running_loop().subprocess_exec(
                 lambda: output,
-                *(*guard, "--", *spec.command),
+                *guarded(spec.command, limits.stack_kb),
                 env=dict(spec.env),
                 cwd=spec.cwd,
                 start_new_session=True,
@@ -129,11 +135,11 @@ class LeanProcess:
         """Send one request line and return its reply. Raises `LeanLost`."""
         if "\n" in line or not line.strip():
             raise ValueError("a request is exactly one line, and not an empty one")
-        if self._output.fault is not None:
-            raise self._output.fault
-        self.requests += 1
+        self._output.check()
+        data = line.encode() + b"\n"
         reply = self._output.expect(lambda line: line.startswith(b"{"))
-        self._output.write(line.encode() + b"\n")
+        self._output.write(data)
+        self.requests += 1
         limit = self._limits.request_seconds if timeout is None else timeout
         raw = await self._wait(reply, limit)
         try:
@@ -225,6 +231,11 @@ class _Output(asyncio.SubprocessProtocol):
         self._waiter = asyncio.get_running_loop().create_future()
         return self._waiter
 
+    def check(self) -> None:
+        """Raise what went wrong, if anything did."""
+        if self.fault is not None:
+            raise self.fault
+
     def write(self, data: bytes) -> None:
         self._pipe(0).write(data)
 
@@ -289,9 +300,7 @@ class _Output(asyncio.SubprocessProtocol):
             if not waiter.done():
                 waiter.set_result(line)
         elif self._waiter is None and line.startswith(b"{"):
-            self.fail(
-                ProtocolError(f"a reply to no request: {line[:200].decode(errors='replace')}")
-            )
+            self.fail(ProtocolError(f"a reply to no request: {line[:200].decode(errors='replace')}"))
         else:
             self._noise.append(line[:_NOISE_WIDTH])
             self._noise_bytes += len(line) + 1
@@ -306,14 +315,11 @@ class _Output(asyncio.SubprocessProtocol):
         if self.gone.done():
             return
         assert self._transport is not None
-        code = self._transport.get_returncode()
-        self.fail(
-            LeanDied(
-                f"Lean died ({_describe(code)}): {_last_line(self.diagnostics())}",
-                diagnostics=self.diagnostics(),
-                returncode=code,
-            )
-        )
+        said, code = self.diagnostics(), self._transport.get_returncode()
+        text = f"Lean died ({_describe(code)}): {_last_line(said)}"
+        if _OUT_OF_MEMORY in text:
+            self.fail(LeanMemoryExceeded(text, diagnostics=said))
+        self.fail(LeanDied(text, diagnostics=said, returncode=code))
         self._transport.close()
         self.gone.set_result(None)
 

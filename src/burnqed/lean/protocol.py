@@ -135,6 +135,17 @@ def qed_certify(state: int) -> str:
     return request_line("qed.certify", stateId=state)
 
 
+def qed_theorems(modules: Sequence[str] = (), *, offset: int = 0, limit: int = 500) -> str:
+    """One page of the library's theorems, of modules with these prefixes."""
+    return request_line("qed.theorems", modules=list(modules) or None, offset=offset, limit=limit)
+
+
+def qed_check(file: str, reference: str | None = None, target: str | None = None) -> str:
+    """With a `target`, a constant of the library, that theorem is hidden from automation."""
+    hide = [target] if target else None
+    return request_line("qed.check", file=file, reference=reference, target=target, hide=hide)
+
+
 # ------------------------------------------------------------------------------- replies
 
 
@@ -154,6 +165,25 @@ class StepReply:
     goals: tuple[Goal, ...] = ()
     messages: tuple[Message, ...] = ()
     refusal: Rejected | TimedOut | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class LibraryTheorem:
+    """A theorem of the library as it prints; `levels` are its universe parameters."""
+
+    name: str
+    module: str
+    statement: str
+    levels: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TheoremPage:
+    """Some of `total` theorems; `next` is the offset of the page after, if there is one."""
+
+    theorems: tuple[LibraryTheorem, ...]
+    total: int
+    next: int | None
 
 
 def read_start(reply: Reply, name: str) -> StartReply:
@@ -205,6 +235,28 @@ def read_certificate(reply: Reply) -> Certificate:
             constants=_tuple_of(
                 lambda c: Constant(_str(c["name"]), _str(c["module"])), reply["constants"]
             ),
+        )
+
+    return _strictly(read, reply)
+
+
+def read_theorems(reply: Reply) -> TheoremPage:
+    raise_if_refused(reply)
+
+    def one(value: Any) -> LibraryTheorem:
+        return LibraryTheorem(
+            _str(value["name"]),
+            _str(value["module"]),
+            _str(value["statement"]),
+            _tuple_of(_str, value["levels"]),
+        )
+
+    def read(reply: Reply) -> TheoremPage:
+        after = reply["next"]
+        return TheoremPage(
+            _tuple_of(one, reply["theorems"]),
+            _int(reply["total"]),
+            None if after is None else _int(after),
         )
 
     return _strictly(read, reply)

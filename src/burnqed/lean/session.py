@@ -162,9 +162,7 @@ class Session:
         except LeanLost as error:
             return error
 
-    async def _apply_together(
-        self, parent: int, goal: int, tactics: Sequence[str]
-    ) -> list[StepResult]:
+    async def _apply_together(self, parent: int, goal: int, tactics: Sequence[str]) -> list[StepResult]:
         """All of them in one request; no second try, since `apply_batch` then runs them singly."""
         line = protocol.qed_batch(await self._locate(parent), goal, tactics)
         try:

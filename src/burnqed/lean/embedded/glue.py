@@ -199,6 +199,4 @@ def rewrite(source: str) -> str:
             head + f"if(ENVIRONMENT_IS_PTHREAD){{var own=threadFiles.{call};"
             "if(own!==undefined)return own}if(ENVIRONMENT_IS_PTHREAD)return proxyToMainThread(",
         )  # fmt: skip
-    return replace(
-        glue, "function ___syscall_openat(", THREAD_FILES + "function ___syscall_openat("
-    )
+    return replace(glue, "function ___syscall_openat(", THREAD_FILES + "function ___syscall_openat(")

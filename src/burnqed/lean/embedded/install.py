@@ -13,13 +13,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import shutil
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
 from filelock import FileLock, Timeout
 
 from burnqed.core.errors import CorruptError, SetupError
@@ -46,12 +44,6 @@ class Installation:
         return self.root / "snapshots"
 
 
-def cache_root() -> Path:
-    """Where burn-qed keeps what it can make again; BURN_QED_CACHE moves it."""
-    given = os.environ.get("BURN_QED_CACHE")
-    return Path(given) if given else Path(platformdirs.user_cache_dir("burn-qed"))
-
-
 def identity() -> str:
     """Changes when the package or the code that rewrites it does."""
     digest = hashlib.sha256(package.INTEGRITY.encode())
@@ -61,7 +53,7 @@ def identity() -> str:
 
 
 def location() -> Path:
-    return cache_root() / "lean" / identity()
+    return package.cache_root() / "lean" / identity()
 
 
 def lock(path: Path) -> FileLock:
@@ -89,7 +81,7 @@ def file_digest(path: Path) -> str:
 
 
 def record(path: Path) -> list[int | str]:
-    """What is remembered of a file: the first two are looked at each time, the digest if they differ."""
+    """What is remembered of a file; the digest is looked at when the first two do not match."""
     stat = path.stat()
     return [stat.st_size, stat.st_mtime_ns, file_digest(path)]
 
@@ -144,7 +136,7 @@ def _make(root: Path, progress: Progress) -> None:
         prepare(archive, Path(scratch) / "made", progress)
         if root.exists():
             shutil.rmtree(root)
-        os.rename(Path(scratch) / "made", root)
+        (Path(scratch) / "made").rename(root)
 
 
 def prepare(archive: Path, root: Path, progress: Progress) -> None:
@@ -177,6 +169,7 @@ def write_manifest(root: Path) -> None:
         "package": f"{package.NAME}@{package.VERSION}",
         "integrity": f"sha512-{package.INTEGRITY}",
         "lean": package.LEAN_VERSION,
+        "identity": identity(),
         "files": {p.relative_to(root).as_posix(): record(p) for p in files},
     }
     write_last(root / MANIFEST, json.dumps(manifest))
@@ -186,4 +179,4 @@ def write_last(path: Path, text: str) -> None:
     """Write a file so that it is there whole or not at all."""
     scratch = path.with_name(path.name + ".new")
     scratch.write_text(text)
-    os.replace(scratch, path)
+    scratch.replace(path)

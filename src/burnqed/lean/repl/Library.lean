@@ -7,26 +7,37 @@ namespace Repl
 
 /-! ## Constants -/
 
-@[noinline] def wasTheorem (env : Environment) (n : Name) : Bool := wasOriginallyTheorem env n
-
-/-- A library that was loaded without proofs shows its theorems as axioms. -/
-def isTheorem (env : Environment) (ci : ConstantInfo) : Bool :=
-  match ci with
-  | .thmInfo _ => true
-  | .axiomInfo _ => wasTheorem env ci.name
-  | _ => false
+/-- What a constant was declared as. A library that was loaded without bodies shows its theorems and
+unexposed definitions as axioms, and remembers what they were. -/
+@[noinline] def originalKind (env : Environment) (n : Name) : Option ConstantKind := getOriginalConstKind? env n
 
 def kindText (env : Environment) (ci : ConstantInfo) : String :=
   match ci with
-  | .axiomInfo _ => if wasTheorem env ci.name then "theorem" else "axiom"
+  | .axiomInfo _ =>
+    match originalKind env ci.name with
+    | some .thm => "theorem"
+    | some .defn => "def"
+    | some .opaque => "opaque"
+    | _ => "axiom"
   | .thmInfo _ => "theorem" | .defnInfo _ => "def" | .opaqueInfo _ => "opaque" | .quotInfo _ => "quot"
   | .inductInfo _ => "inductive" | .ctorInfo _ => "constructor" | .recInfo _ => "recursor"
 
-def kindLetter (env : Environment) (ci : ConstantInfo) : String :=
+def isTheorem (env : Environment) (ci : ConstantInfo) : Bool :=
   match ci with
-  | .axiomInfo _ => if wasTheorem env ci.name then "t" else "a"
-  | .thmInfo _ => "t" | .defnInfo _ => "d" | .opaqueInfo _ => "o" | .quotInfo _ => "q"
-  | .inductInfo _ => "i" | .ctorInfo _ => "c" | .recInfo _ => "r"
+  | .thmInfo _ => true
+  | .axiomInfo _ => kindText env ci == "theorem"
+  | _ => false
+
+/-- An axiom that was declared as one. -/
+def isRealAxiom (env : Environment) (ci : ConstantInfo) : Bool :=
+  match ci with
+  | .axiomInfo _ => kindText env ci == "axiom"
+  | _ => false
+
+def kindLetter (env : Environment) (ci : ConstantInfo) : String :=
+  match kindText env ci with
+  | "theorem" => "t" | "def" => "d" | "opaque" => "o" | "quot" => "q" | "inductive" => "i" | "constructor" => "c"
+  | "recursor" => "r" | _ => "a"
 
 def moduleNameAt (env : Environment) (i : Nat) : Name :=
   let ms := env.header.modules

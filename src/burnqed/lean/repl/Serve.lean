@@ -72,6 +72,9 @@ def execute (r : Ref) (cmd : String) (j : Json) : M Json :=
   | "env.add" => envAdd r j
   | "env.parse" => envParse r j
   | "qed.theorems" => qedTheorems r j
+  | "frontend.process" => frontendProcess r j
+  | "frontend.distil" => frontendDistil r j
+  | "qed.start" => qedStart r j
 --DISPATCH
   | "env.save" => notSupported cmd
   | "env.load" => notSupported cmd

@@ -5,10 +5,12 @@ The parts are joined into one file, because the embedded Lean cannot import modu
 
 from __future__ import annotations
 
+import hashlib
 from functools import cache
 from pathlib import Path
 
-PARTS = ("Basic", "Print", "Goal", "Library", "Frontend", "Check", "Serve")
+PARTS = ("Basic", "Print", "Goal", "Library", "Frontend", "Check", "Serve", "Main")
+# Requests answered before the embedded Lean's memory is kept: they build indices and caches once.
 WARM_UP = Path(__file__).with_name("warmup.txt")
 
 
@@ -17,3 +19,8 @@ def source() -> str:
     """The whole program."""
     folder = Path(__file__).parent
     return "\n".join((folder / f"{part}.lean").read_text(encoding="utf-8") for part in PARTS)
+
+
+def digest() -> str:
+    """Names a version of the REPL and of what it is warmed up with."""
+    return hashlib.sha256(source().encode() + WARM_UP.read_bytes()).hexdigest()[:12]

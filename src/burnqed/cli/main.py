@@ -1,0 +1,68 @@
+"""`burn-qed`: the commands, and how a failure is told.
+
+Exit codes: 0 what was asked for is so; 1 it is not (refused, not found); 2 the input is wrong; 3 the
+machinery failed, which says nothing about any theorem; 130 interrupted.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.metadata import version
+from typing import Annotated
+
+import typer
+
+from burnqed.cli.commands import check, doctor, lean, repl
+from burnqed.core.errors import BurnQedError
+
+app = typer.Typer(
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode="rich",
+    context_settings={"help_option_names": ["-h", "--help"]},
+    help="A Lean 4 theorem prover: a model proposes, search explores, Lean judges.",
+    epilog="Start with [bold]burn-qed doctor[/bold]: it says what is there and what is missing.",
+)
+app.add_typer(lean.app, name="lean")
+app.command("check")(check.check)
+app.command("doctor")(doctor.doctor)
+app.command(
+    "repl",
+    context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    add_help_option=False,
+)(repl.repl)
+
+
+def _print_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"burn-qed {version('burn-qed')}")
+        raise typer.Exit
+
+
+@app.callback()
+def options(
+    _version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """A Lean 4 theorem prover: a model proposes, search explores, Lean judges."""
+
+
+def main() -> None:
+    """Run the command; a failure is one or two lines on stderr and an exit code that says which."""
+    try:
+        app()
+    except BurnQedError as error:
+        print(f"error: {error.message or type(error).__name__}", file=sys.stderr)
+        if error.hint:
+            print(f"  fix: {error.hint}", file=sys.stderr)
+        sys.exit(error.exit_code)
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        sys.exit(130)
+    except BrokenPipeError:  # the reader of our output has seen enough
+        sys.stderr.close()
+        sys.exit(1)

@@ -1,0 +1,317 @@
+"""The final word on a proof.
+
+A proof counts when its text says nothing forbidden (`rules`), the whole theorem compiles in a fresh
+Lean, its type is the pinned statement's, every declaration that it needs passes the kernel again in
+an environment that the text has not touched, it rests on no axiom but the usual three, and, for a
+theorem of the library, it does not use that theorem or what may have been proved from it.
+
+Two ways in: `judge_proof` for a statement and tactics, `judge_file` for a file of anybody's, alone or
+against a reference whose theorems end in `sorry`. Both ask the REPL's `qed.check`, which elaborates
+the trusted text first and replays declarations; this module decides what its answer means.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any, Literal
+
+from burnqed.core.errors import ProtocolError, StatementError
+from burnqed.core.types import LibraryConstant, Statement
+from burnqed.lean import protocol, rules, statement
+from burnqed.lean.pool import Pool, Worker
+from burnqed.lean.tokens import tokenize
+
+JUDGE_SECONDS = 300.0
+
+# Which other theorems of the library a new proof of a library theorem may use.
+#   module: those of modules that the theorem's own module imports; none of them can rest on it
+#   self:   all but the theorem itself; the bodies of library proofs are not there to look further
+LeakRule = Literal["module", "self"]
+Level = Literal["text", "compiled", "kernel", "judged"]
+
+COMMAND_KINDS = frozenset({
+    f"Lean.Parser.Command.{name}"
+    for name in (
+        "declaration", "open", "namespace", "section", "end", "variable", "universe", "set_option",
+        "attribute", "mutual", "in", "moduleDoc", "noncomputableSection", "check", "print", "synth",
+        "check_failure", "printAxioms", "reduce", "omit", "include", "export", "deriving", "docString",
+        "import", "eoi", "addDocString", "printSig", "printEqns", "exit", "where", "version",
+        "withWeakNamespace", "lemma", "genInjectiveTheorems",
+    )
+} | {"lemma", "Mathlib.Tactic.lemma", "null"})  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What became of one theorem. `level` is how far it came; `reason` is empty when accepted."""
+
+    theorem: str
+    accepted: bool
+    reason: str
+    level: Level
+    axioms: tuple[str, ...] = ()
+    type: str = ""
+    leak_rule: LeakRule | None = None
+    source: str = ""
+    seconds: float = 0.0
+
+
+async def judge_proof(
+    pool: Pool, goal: Statement, tactics: Sequence[str], leak_rule: LeakRule = "module"
+) -> Verdict:
+    """Judge tactics as a proof of a pinned statement. Raises only for infrastructure and bad input."""
+    begun = time.monotonic()
+    text = statement.with_proof(goal, tactics)
+    pinned = statement.with_sorry(goal)
+
+    def verdict(reason: str, level: Level, found: Found | None = None) -> Verdict:
+        return Verdict(
+            found.name if found else statement.GOAL_NAME, not reason, reason, level,
+            found.axioms if found else (), found.type if found else "",
+            leak_rule if isinstance(goal, LibraryConstant) else None, text,
+            time.monotonic() - begun,
+        )  # fmt: skip
+
+    forbidden = rules.first_violation("\n".join(tactics))
+    if forbidden:
+        return verdict(forbidden, "text")
+    target = goal.name if isinstance(goal, LibraryConstant) else None
+    async with pool.lease(fresh=True) as worker:
+        report = await _check(worker, text, pinned, target)
+        if report.reference_errors:
+            raise StatementError(f"the statement does not compile: {report.reference_errors[0]}")
+        if report.shape != report.reference_shape:
+            return verdict("the proof ends the theorem and starts a command of its own", "compiled")
+        found = report.theorems[-1] if report.theorems else None
+        reason, level = _decide(report, found, text)
+        if not reason and target and found:
+            reason = await _leak(worker, target, found, leak_rule)
+    return verdict(reason, level, found)
+
+
+async def judge_file(
+    pool: Pool, source: str, reference: str | None = None, seconds: float = JUDGE_SECONDS
+) -> list[Verdict]:
+    """Judge every theorem of a file; with a reference, that it proves what the reference states."""
+    begun = time.monotonic()
+    named = _declared(source)
+    poison = _poison(source, reference)
+    if poison:
+        names = named or ["(file)"]
+        return [Verdict(name, False, poison, "text", source=source) for name in names]
+    async with pool.lease(fresh=True) as worker:
+        report = await _check(worker, source, reference, None, seconds)
+    if report.reference_errors:
+        raise StatementError(f"the reference does not compile: {report.reference_errors[0]}")
+    verdicts = []
+    for found in report.theorems:
+        reason, level = _decide(report, found, source)
+        verdicts.append(
+            Verdict(found.name, not reason, reason, level, found.axioms, found.type, source=source,
+                    seconds=time.monotonic() - begun)
+        )  # fmt: skip
+    verdicts += [_missing(name, report, source) for name in report.missing]
+    seen = {v.theorem for v in verdicts}
+    for name in named:  # those that did not even parse
+        if not any(full == name or full.endswith("." + name) for full in seen):
+            verdicts.append(_missing(name, report, source))
+    return verdicts
+
+
+# ------------------------------------------------------------------------ deciding
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A theorem as the REPL reports it."""
+
+    name: str
+    type: str
+    axioms: tuple[str, ...]
+    constants: tuple[tuple[str, str], ...]
+    kernel: str | None
+    has_sorry: bool
+    reference: str | None
+    target: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The answer of `qed.check`."""
+
+    commands: tuple[tuple[str, int, int], ...]
+    reference_shape: tuple[str, ...]
+    errors: tuple[tuple[int, str], ...]
+    reference_errors: tuple[str, ...]
+    theorems: tuple[Found, ...]
+    missing: tuple[str, ...]
+    changed: tuple[str, ...]
+    bad_declarations: tuple[str, ...]
+
+    @property
+    def shape(self) -> tuple[str, ...]:
+        return tuple(kind for kind, _, _ in self.commands)
+
+
+def _decide(report: Report, found: Found | None, source: str) -> tuple[str, Level]:
+    """The first reason against a theorem, and how far it came."""
+    strange = next((k for k in report.shape if k not in COMMAND_KINDS), None)
+    if strange:
+        return f"a command of the kind {strange} is not allowed", "text"
+    if found is None:
+        return _first_error(report) or "no theorem came of it", "text"
+    for start, end in _places(report, found.name, source):
+        piece = source.encode()[start:end].decode()
+        forbidden = rules.first_violation(piece)
+        if forbidden:
+            return forbidden, "text"
+        message = next((text for at, text in report.errors if start <= at < max(end, start + 1)), None)
+        if message:
+            return f"it does not compile: {message}", "text"
+    if found.has_sorry or "sorryAx" in found.axioms:
+        return _first_error(report) or "it rests on `sorry`", "compiled"
+    if found.kernel is not None:
+        return f"the kernel refuses it: {found.kernel}", "compiled"
+    if found.reference == "differs" or found.target == "differs":
+        return "it states something else than what was to be proved", "kernel"
+    if report.changed:
+        return f"{report.changed[0]} is not what the reference says", "kernel"
+    if report.bad_declarations:
+        return f"it declares {report.bad_declarations[0]}", "kernel"
+    foreign = [axiom for axiom in found.axioms if axiom not in rules.ALLOWED_AXIOMS]
+    if foreign:
+        return f"it rests on the axiom {', '.join(foreign)}", "kernel"
+    return "", "judged"
+
+
+def _first_error(report: Report) -> str:
+    return f"it does not compile: {report.errors[0][1]}" if report.errors else ""
+
+
+def _missing(name: str, report: Report, source: str) -> Verdict:
+    reason = _first_error(report) or "it is not in the file"
+    return Verdict(name, False, reason, "text", source=source)
+
+
+def _places(report: Report, name: str, source: str) -> list[tuple[int, int]]:
+    """Byte ranges of the commands that may have declared a theorem of this name."""
+    raw = source.encode()
+    places = []
+    for _, start, end in report.commands:
+        declared = _declared(raw[start:end].decode(errors="replace"))
+        if any(name == d or name.endswith("." + d) for d in declared):
+            places.append((start, end))
+    return places
+
+
+def _declared(source: str) -> list[str]:
+    """Names that follow `theorem` or `lemma` in a text."""
+    tokens = tokenize(source)
+    return [
+        after.text.removeprefix("_root_.")
+        for word, after in pairwise(tokens)
+        if word.text in ("theorem", "lemma") and after.kind == "identifier"
+    ]
+
+
+def _poison(source: str, reference: str | None) -> str | None:
+    """A reason not to let Lean see this file at all.
+
+    A line of the reference, which is trusted, may stand in the file whatever it says.
+    """
+    trusted = {line.strip() for line in (reference or "").splitlines()}
+    lines = (line if line.strip() not in trusted else "" for line in source.splitlines())
+    return rules.first_violation("\n".join(lines), only_dangerous=True)
+
+
+async def _leak(worker: Worker, target: str, found: Found, rule: LeakRule) -> str:
+    if any(name == target for name, _ in found.constants):
+        return f"it uses {target} itself"
+    if rule == "self":
+        return ""
+    reply = await worker.request(protocol.env_inspect(target))
+    earlier = await _imported_by(worker, str(reply.get("module", "")))
+    late = [f"{name} of {module}" for name, module in found.constants if module not in earlier]
+    return f"it uses {late[0]}, which may rest on {target}" if late else ""
+
+
+async def _imported_by(worker: Worker, module: str) -> set[str]:
+    """Modules that this one imports, directly or not. Nothing in them can rest on it."""
+    seen: set[str] = set()
+    todo = [module]
+    while todo:
+        reply = await worker.request(protocol.env_module_read(todo.pop()))
+        for name in reply.get("imports", ()):
+            if name not in seen:
+                seen.add(name)
+                todo.append(name)
+    return seen
+
+
+# ------------------------------------------------------------------------ asking
+
+
+async def _check(
+    worker: Worker,
+    file: str,
+    reference: str | None,
+    target: str | None,
+    seconds: float = JUDGE_SECONDS,
+) -> Report:
+    reply = await worker.request(protocol.qed_check(file, reference, target), timeout=seconds)
+    protocol.raise_if_refused(reply)
+    try:
+        return _read(reply, file)
+    except (KeyError, TypeError, ValueError, IndexError) as error:
+        raise ProtocolError(f"qed.check answered in an unknown shape ({error!r})") from error
+
+
+def _read(reply: dict[str, Any], file: str) -> Report:
+    lines = _line_starts(file)
+    return Report(
+        commands=tuple((c["kind"], *c["boundary"]) for c in reply["commands"]),
+        reference_shape=tuple(c["kind"] for c in reply.get("referenceCommands", ())),
+        errors=tuple((_offset(lines, m), m["data"].strip()) for m in _errors(reply["messages"])),
+        reference_errors=tuple(m["data"].strip() for m in _errors(reply["referenceMessages"])),
+        theorems=tuple(_found(t) for t in reply["theorems"]),
+        missing=tuple(reply["missing"]),
+        changed=tuple(reply["changed"]),
+        bad_declarations=tuple(
+            f"{d['kind']} {d['name']}" for d in reply["declarations"] if d["isUnsafe"]
+        ),
+    )
+
+
+def _found(theorem: dict[str, Any]) -> Found:
+    return Found(
+        name=theorem["name"],
+        type=theorem["type"]["pp"],
+        axioms=tuple(theorem["axioms"]),
+        constants=tuple((c["name"], c["module"]) for c in theorem["constants"]),
+        kernel=theorem["kernel"],
+        has_sorry=theorem["hasSorry"],
+        reference=theorem.get("reference"),
+        target=theorem.get("target"),
+    )
+
+
+def _errors(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [m for m in messages if m["severity"] == "error"]
+
+
+def _line_starts(text: str) -> list[int]:
+    """Byte offset of each line."""
+    starts = [0]
+    for line in text.splitlines(keepends=True):
+        starts.append(starts[-1] + len(line.encode()))
+    return starts
+
+
+def _offset(lines: Sequence[int], message: dict[str, Any]) -> int:
+    """Roughly where a message is: its line's start, moved by its column."""
+    position = message.get("pos") or {"line": 1, "column": 0}
+    line = min(int(position["line"]) - 1, len(lines) - 1)
+    return lines[int(line)] + int(position["column"])

@@ -1,0 +1,539 @@
+/-
+Frontend: whole texts of Lean. Owns the command loop (no threads: one command after the other, in this
+thread), the `frontend.*` commands, and `qed.start`.
+-/
+
+namespace Repl
+
+/-! ## The command loop -/
+
+/-- One command of a text, elaborated. -/
+structure Piece where
+  start : Nat
+  stop : Nat
+  stx : Syntax
+  envBefore : Environment
+  envAfter : Environment
+  scope : Scope
+  messages : List Message
+  trees : List InfoTree
+  heartbeats : Nat
+
+def scopeOf (st : Command.State) : Scope :=
+  match st.scopes with
+  | s :: _ => { ns := s.currNamespace, opened := s.openDecls, opts := s.opts, levels := s.levelNames }
+  | [] => {}
+
+@[noinline] def parseCmd (ictx : Parser.InputContext) (c : Parser.ParserModuleContext) (s : Parser.ModuleParserState) :
+    Syntax × Parser.ModuleParserState × MessageLog := Parser.parseCommand ictx c s {}
+
+@[noinline] def elabCmd (stx : Syntax) (ctx : Command.Context) (ref : IO.Ref Command.State) : EIO Exception Unit :=
+  Command.elabCommandTopLevel stx ctx ref
+
+@[noinline] def terminal (stx : Syntax) : Bool := Parser.isTerminalCommand stx
+
+@[noinline] def initialState (env : Environment) (opts : Options) (trees : Bool) : Command.State :=
+  { Command.mkState env {} opts with infoState := { enabled := trees } }
+
+def errorMessage (ictx : Parser.InputContext) (pos : String.Pos.Raw) (text : String) : Message :=
+  { fileName := ictx.fileName, pos := ictx.fileMap.toPosition pos, data := text }
+
+partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState) (ref : IO.Ref Command.State)
+    (acc : List Piece) : IO (List Piece) := do
+  let st ← ref.get
+  let before := scopeOf st
+  let start := ps.pos
+  let (stx, ps', parseMessages) := parseCmd ictx (parserScope st.env before) ps
+  let hb ← IO.getNumHeartbeats
+  ref.set { st with messages := {}, infoState := { st.infoState with trees := {} } }
+  let ctx : Command.Context := { fileName := ictx.fileName, fileMap := ictx.fileMap, cmdPos := start, snap? := none, cancelTk? := none }
+  let r ← (elabCmd stx ctx ref).toBaseIO
+  let extra ← match r with
+    | .ok _ => pure []
+    | .error e => do pure [errorMessage ictx start (← exceptionText e)]
+  let hb' ← IO.getNumHeartbeats
+  let st' ← ref.get
+  let piece : Piece := {
+    start := start.byteIdx, stop := ps'.pos.byteIdx, stx := stx, envBefore := st.env, envAfter := st'.env, scope := before,
+    messages := app (logged parseMessages) (app (logged st'.messages) extra), trees := Walk.parray st'.infoState.trees,
+    heartbeats := (hb' - hb) / 1000 }
+  if terminal stx then
+    -- the end of the text is a piece of its own only where it holds something
+    match piece.messages with
+    | [] => return rev acc
+    | _ => return rev (piece :: acc)
+  else commands ictx ps' ref (piece :: acc)
+
+/-- The options a text is elaborated under; `set_option` in the text overrides them. -/
+def fileOptions (s : Session) : Options :=
+  let o := (runOptions { opts := s.scope.opts }).setNat `maxHeartbeats s.config.maxHeartbeats
+  o.setNat `maxRecDepth s.config.maxRecDepth
+
+structure Text where
+  pieces : List Piece
+  env : Environment
+  scope : Scope
+
+@[noinline] def fileInput (source : String) : Parser.InputContext := { inputOf source with fileName := "<anonymous>" }
+
+/-- Elaborates a text, from its first byte, or from `ps`. -/
+def elaborate (s : Session) (env : Environment) (source : String) (trees : Bool) (ps : Parser.ModuleParserState := {}) : IO Text := do
+  let ref ← IO.mkRef (initialState env (fileOptions s) trees)
+  let ps ← commands (fileInput source) ps ref []
+  let st ← ref.get
+  return { pieces := ps, env := st.env, scope := scopeOf st }
+
+def errorTexts (ps : List Piece) : IO (List String) := do
+  let mut out := []
+  for p in ps do
+    for m in p.messages do
+      if isError m then
+        let t ← messageText m
+        out := (Nat.repr m.pos.line ++ ":" ++ Nat.repr m.pos.column ++ ": " ++ t) :: out
+  return rev out
+
+def joinLines (l : List String) : String := "\n".intercalate l
+
+/-! ### The header
+
+Modules cannot be loaded after the start, so a header is accepted when it asks for nothing that is not
+there already. -/
+
+@[noinline] def parseHeader (ictx : Parser.InputContext) : IO (Syntax × Parser.ModuleParserState × MessageLog) := do
+  let (stx, ps, log) ← Parser.parseHeader ictx
+  return (stx, ps, log)
+
+partial def importedIn (stx : Syntax) (acc : List Name) : List Name :=
+  match stx with
+  | .node _ k args =>
+    if k == `Lean.Parser.Module.import then
+      match firstIdent args.toList with
+      | some n => n :: acc
+      | none => acc
+    else inArgs args.toList acc
+  | _ => acc
+where
+  firstIdent : List Syntax → Option Name
+    | [] => none
+    | .ident _ _ n _ :: _ => some n
+    | _ :: l => firstIdent l
+  inArgs : List Syntax → List Name → List Name
+    | [], acc => acc
+    | a :: l, acc => inArgs l (importedIn a acc)
+
+/-- Skips the header. Fails when it imports what is not loaded. -/
+def skipHeader (s : Session) (source : String) : M Parser.ModuleParserState := do
+  let (stx, ps, log) ← parseHeader (fileInput source)
+  match (← loggedErrors log) with
+  | m :: _ => fail "parse" m
+  | [] => pure ()
+  for n in importedIn stx [] do
+    match moduleIndex s.pristine n 0 with
+    | some _ => pure ()
+    | none => fail "io" ("module " ++ nameStr n ++ " is not loaded; this process can only use what it was started with")
+  return ps
+
+/-! ## Info trees -/
+
+structure Seen where
+  ctx : ContextInfo
+  info : Info
+
+@[noinline] def mergeCtx (p : PartialContextInfo) (c : Option ContextInfo) : Option ContextInfo := p.mergeIntoOuter? c
+
+mutual
+/-- All nodes with context that satisfy `want`, in order; below such a node the search goes on where `deeper`. -/
+partial def nodesOf (want : Info → Bool) (deeper : Bool) (c : Option ContextInfo) (t : InfoTree) (acc : List Seen) : List Seen :=
+  match t with
+  | .context p t => nodesOf want deeper (mergeCtx p c) t acc
+  | .hole _ => acc
+  | .node i cs =>
+    match c, want i with
+    | some ctx, true => if deeper then kidsOf want deeper c (Walk.parray cs) ({ ctx := ctx, info := i } :: acc) else { ctx := ctx, info := i } :: acc
+    | _, _ => kidsOf want deeper c (Walk.parray cs) acc
+partial def kidsOf (want : Info → Bool) (deeper : Bool) (c : Option ContextInfo) : List InfoTree → List Seen → List Seen
+  | [], acc => acc
+  | t :: ts, acc => kidsOf want deeper c ts (nodesOf want deeper c t acc)
+end
+
+def infosOf (want : Info → Bool) (deeper : Bool) (ts : List InfoTree) : List Seen := rev (kidsOf want deeper none ts [])
+
+/-- Runs `x` as at a node of an info tree. -/
+@[noinline] def runAt {α : Type} (cfg : Config) (c : ContextInfo) (mctx : MetavarContext) (x : TermElabM α) : IO (Ran α) :=
+  runTerm cfg { env := c.env, mctx := mctx, ngen := c.ngen, scope := { ns := c.currNamespace, opened := c.openDecls, opts := c.options } } x
+
+@[noinline] def isOriginal (stx : Syntax) : Bool := match stx.getHeadInfo with | .original .. => true | _ => false
+
+/-- Combinators and wrappers; what is inside them is listed by itself. -/
+def isWrapper (k : Name) : Bool :=
+  k == `null || k == `Lean.cdot || k == `Lean.cdotTk || k == `Lean.Parser.Term.byTactic || k == `Lean.Parser.Tactic.tacticSeq ||
+  k == `Lean.Parser.Tactic.tacticSeq1Indented || k == `Lean.Parser.Tactic.tacticSeqBracketed ||
+  k == `Lean.Parser.Tactic.«tactic_<;>_» || k == `Lean.Parser.Tactic.paren
+
+def isTacticNode : Info → Bool
+  | .ofTacticInfo ti => (match ti.stx with | .node _ k _ => !isWrapper k | _ => false) && isOriginal ti.stx
+  | _ => false
+
+def rangeOf (stx : Syntax) : Nat × Nat :=
+  match stx.getPos?, stx.getTailPos? with
+  | some a, some b => (a.byteIdx, b.byteIdx)
+  | _, _ => (0, 0)
+
+@[noinline] def goalTexts (gs : List MVarId) : TermElabM String := do
+  let mut out := []
+  for g in gs do
+    let t ← (goalText g : MetaM String)
+    out := t :: out
+  return "\n".intercalate (rev out)
+
+def goalsAt (cfg : Config) (c : ContextInfo) (mctx : MetavarContext) (gs : List MVarId) : IO String := do
+  match gs with
+  | [] => return ""
+  | _ =>
+    let r ← runAt cfg c mctx (goalTexts gs)
+    match r.val with
+    | .ok t => return t
+    | .error _ => return "<failed to pretty print>"
+
+def usedBy (ti : TacticInfo) : List Name := Id.run do
+  let mut set : NameSet := {}
+  for g in ti.goalsBefore do
+    match ti.mctxAfter.eAssignment.find? g with
+    | some e => for n in e.getUsedConstants.toList do set := set.insert n
+    | none => pure ()
+  return set.toList
+
+def invocations (cfg : Config) (source : String) (p : Piece) : IO (Array Json) := do
+  let mut out := #[]
+  for s in infosOf isTacticNode true p.trees do
+    match s.info with
+    | .ofTacticInfo ti =>
+      let before ← goalsAt cfg s.ctx ti.mctxBefore ti.goalsBefore
+      let after ← goalsAt cfg s.ctx ti.mctxAfter ti.goalsAfter
+      let (a, b) := rangeOf ti.stx
+      out := out.push (Json.mkObj [("goalBefore", .str before), ("goalAfter", .str after),
+        ("tactic", .str (String.Pos.Raw.extract source ⟨a⟩ ⟨b⟩)), ("usedConstants", jnames (usedBy ti)),
+        ("kind", jname ti.stx.getKind), ("boundary", jpair a b)])
+    | _ => pure ()
+  return out
+
+/-! ## New constants -/
+
+/-- Constants of `b` that `a` lacks. -/
+def addedConstants (a b : Environment) : List (Name × ConstantInfo) := keep (fun (p : Name × ConstantInfo) => !a.contains p.1) (newConstants b)
+
+def recursorSuffix (s : String) : Bool :=
+  s == "rec" || s == "recOn" || s == "casesOn" || s == "below" || s == "brecOn" || s == "noConfusionType" || s == "ctorIdx" || s == "toCtorIdx" ||
+  s == "ctorElim" || s == "ctorElimType" || s == "binductionOn" || s == "ibelow" || s == "noConfusionEnum" || s == "elim"
+
+/-- Was this declared by a person, as far as its name tells? -/
+def isUserName (n : Name) : Bool :=
+  !isGenerated n && !n.hasMacroScopes && (match n with
+    | .str (.str _ _) s => !recursorSuffix s
+    | _ => true)
+
+/-! ## `frontend.process` -/
+
+def wantInvocations (j : Json) : Bool :=
+  match field? j "invocations" with
+  | some (.bool b) => b
+  | some (.str _) => true
+  | _ => false
+
+/-! ### `sorry`s -/
+
+def isSorryNode : Info → Bool
+  | .ofTermInfo ti => ti.stx.getKind == `Lean.Parser.Term.sorry && ti.expr.isSorry && !ti.isBinder
+  | .ofTacticInfo ti => ti.stx.getKind == `Lean.Parser.Tactic.tacticSorry && (match ti.goalsBefore with | [] => false | _ => true)
+  | _ => false
+
+def sorrysOf (p : Piece) : List Seen := infosOf isSorryNode false p.trees
+
+/-- Declarations of a piece whose value has a `sorry`. -/
+def openDecls (p : Piece) : List ConstantInfo := Id.run do
+  let mut out := []
+  for (_, ci) in addedConstants p.envBefore p.envAfter do
+    match ci.value? (allowOpaque := true) with
+    | some v => if v.hasSorry && !isGenerated ci.name && !ci.isUnsafe && !ci.isPartial then out := ci :: out
+    | none => pure ()
+  return out
+
+@[noinline] def drafted (g : MVarId) (value : Expr) : TermElabM (List MVarId) := do
+  let ref ← IO.mkRef []
+  let e ← sorryToHole ref value
+  assign g e
+  return rev (← ref.get)
+
+/-- A state whose goals are the `sorry`s of a declaration's value. -/
+def sorryState (s : Session) (p : Piece) (ci : ConstantInfo) : M GState := do
+  let base : GState := { env := p.envBefore, scope := p.scope, decl := ci.name }
+  let st ← startGoal s.config base ci.type ci.levelParams
+  match ci.value? (allowOpaque := true) with
+  | none => return st
+  | some v =>
+    let r ← runTerm s.config st (drafted st.root v)
+    let gs ← okOr "exception" r
+    return { (st.after r gs) with parents := [st.root] }
+
+def frontendProcess (r : Ref) (j : Json) : M Json := do
+  let s ← (r.get : IO Session)
+  let source ← match (← str? j "file") with
+    | some f => pure f
+    | none => fail "arguments" "Exactly one of {fileName, file} must be supplied"
+  let header ← boolD j "readHeader" false
+  let inherit ← boolD j "inheritEnv" false
+  let wantNew ← boolD j "newConstants" false
+  let wantSorrys ← boolD j "sorrys" false
+  let wantInv := wantInvocations j
+  let ps ← if header then skipHeader s source else pure {}
+  let env := if header then s.pristine else s.env
+  let text ← elaborate s env source (wantInv || wantSorrys) ps
+  let mut units := #[]
+  for p in text.pieces do
+    let mut fields : List (String × Json) := [("boundary", jpair p.start p.stop), ("messages", .arr (← jmessages p.messages)),
+      ("kind", jname p.stx.getKind), ("heartbeats", jnum p.heartbeats)]
+    if wantInv then
+      let inv ← invocations s.config source p
+      fields := ("invocations", .arr inv) :: ("nInvocations", jnum inv.size) :: fields
+    if wantNew then
+      let ns := keep isUserName (mapList (fun (p : Name × ConstantInfo) => p.1) (addedConstants p.envBefore p.envAfter))
+      fields := ("newConstants", jnames (sortNames ns)) :: fields
+    if wantSorrys then
+      match sorrysOf p, openDecls p with
+      | seen, [ci] =>
+        let st ← sorryState s p ci
+        let id ← addState r st
+        let gs ← jgoals s.config st
+        let bounds := mapList (fun (x : Seen) => let (a, b) := rangeOf x.info.stx; jpair a b) seen
+        fields := ("goalStateId", jnum id) :: ("goals", gs) :: ("goalSrcBoundaries", .arr (toArr bounds)) :: fields
+      | _, _ => pure ()
+    units := units.push (Json.mkObj fields)
+  if inherit then r.modify (fun s => { s with env := text.env, scope := text.scope })
+  return Json.mkObj [("units", .arr units)]
+
+/-! ## `frontend.distil` -/
+
+/-- Constants that stand for something else while targets are put together. -/
+abbrev Subst := List (Name × Expr)
+
+def lookup (n : Name) : Subst → Option Expr
+  | [] => none
+  | (m, e) :: l => if m == n then some e else lookup n l
+
+@[noinline] def substConsts (sub : Subst) (env : Environment) (e : Expr) : Expr :=
+  e.replace fun e => match e with
+    | .const n ls =>
+      match lookup n sub with
+      | some v => match env.find? n with
+        | some ci => some (v.instantiateLevelParams ci.levelParams ls)
+        | none => some v
+      | none => none
+    | _ => none
+
+def usesAny (sub : Subst) (e : Expr) : Bool := Id.run do
+  let mut hit := false
+  for n in e.getUsedConstants.toList do
+    if (lookup n sub).isSome then hit := true
+  return hit
+
+/-- A search target under construction: its declarations, first one first. -/
+structure Target where
+  piece : Piece
+  decls : List ConstantInfo
+
+def theNames (t : Target) : Subst := mapList (fun (c : ConstantInfo) => (c.name, Expr.sort .zero)) t.decls
+
+/-- Groups the declarations with `sorry` of a text: one that speaks about an earlier one joins it. -/
+def targetsOf (ps : List Piece) : List Target := Id.run do
+  let mut out : List Target := []
+  for p in ps do
+    for (_, ci) in addedConstants p.envBefore p.envAfter do
+      if !isGenerated ci.name && !ci.isUnsafe then
+        match ci.value? (allowOpaque := true) with
+        | none => pure ()
+        | some v =>
+          let uses (t : Target) : Bool := usesAny (theNames t) ci.type || usesAny (theNames t) v
+          if some? uses out then
+            out := mapList (fun t => if uses t then { t with decls := app t.decls [ci] } else t) out
+          else if v.hasSorry then out := { piece := p, decls := [ci] } :: out
+  return rev out
+
+def lastPart (n : Name) : Name := match n with | .str _ s => .str .anonymous s | _ => `x
+
+@[noinline] def named (type : Expr) (n : Name) : TermElabM Expr := mkFreshExprMVar (some type) MetavarKind.syntheticOpaque n
+
+def isThm (ci : ConstantInfo) : Bool := match ci with | .thmInfo _ => true | _ => false
+
+/-- The goals of a coupled target, with the values that are there kept: constants become goals or values. -/
+def coupledGoals (env : Environment) (decls : List ConstantInfo) : TermElabM (MVarId × List MVarId) := do
+  let mut sub : Subst := []
+  let mut goals : List MVarId := []
+  let mut root : MVarId := ⟨.anonymous⟩
+  for ci in decls do
+    let type := substConsts sub env ci.type
+    let value := substConsts sub env ((ci.value? (allowOpaque := true)).getD (.sort .zero))
+    if value.isSorry then
+      let m ← named type (if len decls 0 > 1 && !isThm ci then lastPart ci.name else .anonymous)
+      goals := m.mvarId! :: goals
+      sub := (ci.name, m) :: sub
+      root := m.mvarId!
+    else
+      let ref ← IO.mkRef []
+      let e ← sorryToHole ref value
+      let m ← named type .anonymous
+      assign m.mvarId! e
+      for g in rev (← ref.get) do goals := g :: goals
+      sub := (ci.name, e) :: sub
+      root := m.mvarId!
+  return (match decls with | [_] => root | _ => ⟨.anonymous⟩, rev goals)
+
+/-- `{ x : T // P₁ x ∧ … ∧ Pₙ x }` for a head and the statements about it. -/
+def coupledType (env : Environment) (name : Name) (decls : List ConstantInfo) : TermElabM Expr := do
+  match decls with
+  | [] => throwError "nothing to prove"
+  | [ci] => return ci.type
+  | head :: rest =>
+    let id ← mkFreshFVarId
+    let x := Expr.fvar id
+    let lctx ← getLCtx
+    let lctx := lctx.mkLocalDecl id name head.type .default
+    let insts := (← readThe Meta.Context).localInstances
+    withVar lctx insts do
+      let mut sub : Subst := [(head.name, x)]
+      let mut props : List Expr := []
+      for ci in rest do
+        let type := substConsts sub env ci.type
+        match ci with
+        | .thmInfo _ => props := type :: props
+        | _ =>
+          match ci.value? (allowOpaque := true) with
+          | some v => if v.hasSorry then throwError "only properties may depend on a search target"
+                      else sub := (ci.name, substConsts sub env v) :: sub
+          | none => throwError "only properties may depend on a search target"
+      match props with
+      | [] => return head.type
+      | p :: ps =>
+        let mut all := p
+        for q in ps do all := mkApp2 (.const ``And []) q all
+        let pred ← mkLambdaFVars #[x] all
+        let level ← getLevel head.type
+        return mkApp2 (.const ``Subtype [level]) head.type pred
+
+def frontendDistil (r : Ref) (j : Json) : M Json := do
+  let s ← (r.get : IO Session)
+  let source ← str j "file"
+  let binder? ← str? j "binderName"
+  let ignore ← boolD j "ignoreValues" true
+  let text ← elaborate s s.env source false
+  match (← errorTexts text.pieces) with
+  | [] => pure ()
+  | es => fail "frontend" (joinLines es)
+  let mut out := #[]
+  for t in targetsOf text.pieces do
+    let levels := match t.decls with | ci :: _ => ci.levelParams | [] => []
+    let name := match binder?, t.decls with | some b, _ => toName b | none, ci :: _ => lastPart ci.name | none, [] => `x
+    let base : GState := { env := t.piece.envBefore, scope := t.piece.scope, levels := levels }
+    let st ← if ignore then do
+        let ran ← runTerm s.config base (coupledType text.env name t.decls)
+        let type ← okOr "frontend" ran
+        startGoal s.config base type levels
+      else do
+        let ran ← runTerm s.config base (coupledGoals text.env t.decls)
+        let (root, goals) ← okOr "frontend" ran
+        pure { (base.after ran goals) with root := root }
+    let id ← addState r st
+    let gs ← jgoals s.config st
+    out := out.push (Json.mkObj [("stateId", jnum id), ("goals", gs)])
+  return Json.mkObj [("targets", .arr out)]
+
+/-! ## `qed.start` -/
+
+partial def countVars (lctx : LocalContext) (i n : Nat) : Nat :=
+  if i < lctx.numIndices then
+    match lctx.getAt? i with
+    | none => countVars lctx (i + 1) n
+    | some d => countVars lctx (i + 1) (if d.isImplementationDetail || d.isAuxDecl then n else n + 1)
+  else n
+
+/-- How many binders stand before the colon: the hypotheses that the `sorry` sees. -/
+def binderCount (s : Seen) : Nat :=
+  match s.info with
+  | .ofTermInfo ti => countVars ti.lctx 0 0
+  | .ofTacticInfo ti =>
+    match ti.goalsBefore with
+    | g :: _ => match ti.mctxBefore.findDecl? g with | some d => countVars d.lctx 0 0 | none => 0
+    | [] => 0
+  | _ => 0
+
+@[noinline] def introduce (g : MVarId) (n : Nat) : TermElabM MVarId := do
+  if n == 0 then return g
+  let (_, g) ← (g.introNP n : MetaM _)
+  return g
+
+partial def stripLambdas (e : Expr) (n : Nat) : Expr :=
+  match n, e with
+  | 0, e => e
+  | n + 1, .lam _ _ b _ => stripLambdas b n
+  | n + 1, .mdata _ b => stripLambdas b (n + 1)
+  | _, e => e
+
+partial def stripMData (e : Expr) : Expr := match e with | .mdata _ b => stripMData b | e => e
+
+def isEnd (p : Piece) : Bool := let k := p.stx.getKind; k == `Lean.Parser.Command.end || k == `Lean.Parser.Command.eoi
+
+/-- The piece that is to be proved: the last one, but for `end`s. -/
+def lastPiece (ps : List Piece) : Option Piece :=
+  match keep (fun p => !isEnd p) ps with
+  | [] => none
+  | l => nth? (rev l) 0
+
+def statementOf (p : Piece) : M ConstantInfo := do
+  let found := keep (fun (c : Name × ConstantInfo) => match c.2 with
+    | .thmInfo _ => !isGenerated c.1 || c.1 == `_example
+    | .defnInfo _ => isPrefixName `_example c.1
+    | .opaqueInfo _ => isPrefixName `_example c.1
+    | _ => false) (addedConstants p.envBefore p.envAfter)
+  match found with
+  | [(_, ci)] => return ci
+  | [] => fail "frontend" "the last command must be a theorem"
+  | _ => fail "frontend" "the last command declares more than one theorem"
+
+def qedStart (r : Ref) (j : Json) : M Json := do
+  let s ← (r.get : IO Session)
+  let source ← str j "file"
+  let hide := (← names? j "hide").getD []
+  let mut env := s.env
+  for n in hide do
+    let (e, _) ← hideConstant s.config env n
+    env := e
+  let text ← elaborate s env source true
+  match (← errorTexts text.pieces) with
+  | [] => pure ()
+  | es => fail "frontend" (joinLines es)
+  match lastPiece text.pieces with
+  | none => fail "frontend" "there is no theorem in this text"
+  | some p =>
+    let ci ← statementOf p
+    if ci.type.hasSorry then fail "frontend" "the statement itself contains sorry" else
+    let mut count := 0
+    for q in text.pieces do count := count + len (sorrysOf q) 0
+    match sorrysOf p, count with
+    | [hole], 1 =>
+      let n := binderCount hole
+      let body := stripMData (stripLambdas ((ci.value? (allowOpaque := true)).getD (.sort .zero)) n)
+      if !body.isSorry then fail "frontend" "the proof must be `sorry` and nothing else" else
+      -- inside the declaration the scope may be wider than before it (`open … in`, `set_option … in`)
+      let scope : Scope := { p.scope with ns := hole.ctx.currNamespace, opened := hole.ctx.openDecls, opts := hole.ctx.options }
+      let st ← startGoal s.config { env := p.envBefore, scope := scope, decl := ci.name } ci.type ci.levelParams
+      let ran ← runTerm s.config st (introduce st.root n)
+      let g ← okOr "frontend" ran
+      let st := { (st.after ran [g]) with root := st.root }
+      let type ← runTerm s.config { st with mctx := {} } (jexprTerm s.config ci.type)
+      let type ← okOr "frontend" type
+      let id ← addState r st
+      let gs ← jgoals s.config st
+      return Json.mkObj [("stateId", jnum id), ("root", jname st.root.name), ("goals", gs), ("name", jname ci.name), ("type", type)]
+    | _, 0 => fail "frontend" "there is no sorry to prove"
+    | _, _ => fail "frontend" "there must be exactly one sorry, the proof of the last theorem"
+
+end Repl

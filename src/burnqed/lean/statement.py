@@ -1,0 +1,116 @@
+"""Lean source for a theorem and a proof of it: the text that is judged, stored and shown."""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from burnqed.core.errors import StatementError
+from burnqed.core.types import LibraryConstant, Proposition, Statement, TheoremText
+from burnqed.lean.tokens import CLOSERS, Token, tokenize
+
+GOAL_NAME = "qed_goal"
+UNFINISHED = re.compile(r"\s*(:=\s*(by\s+)?sorry|:=\s*by|:=|by\s+sorry)\s*\Z")
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A Lean file in two: the modules that it imports, and the rest of it."""
+
+    imports: tuple[str, ...]
+    body: str
+
+
+def split_header(source: str) -> Source:
+    """Separate the `import` lines; the body keeps its line numbers."""
+    tokens = tokenize(source)
+    imports: list[str] = []
+    at = 0
+    end = 0
+    if tokens and tokens[0].text in ("module", "prelude"):
+        end, at = tokens[0].end, 1
+    while at < len(tokens):
+        start = at
+        while at < len(tokens) and tokens[at].text in ("public", "meta"):
+            at += 1
+        if at >= len(tokens) or tokens[at].text != "import":
+            at = start
+            break
+        at += 1
+        if at < len(tokens) and tokens[at].text == "all":
+            at += 1
+        if at >= len(tokens) or tokens[at].kind != "identifier":
+            raise StatementError("an `import` names no module")
+        imports.append(tokens[at].text)
+        end = tokens[at].end
+        at += 1
+    blank = re.sub(r"[^\n]", " ", source[:end])
+    return Source(tuple(imports), blank + source[end:])
+
+
+def header(statement: Statement) -> str:
+    """Everything up to the place where `:= proof` belongs."""
+    if isinstance(statement, Proposition):
+        levels = f".{{{', '.join(statement.levels)}}}" if statement.levels else ""
+        return f"theorem {GOAL_NAME}{levels} : {statement.text.strip()}"
+    if isinstance(statement, LibraryConstant):
+        return f"theorem {GOAL_NAME} : type_of% @{statement.name}"
+    return strip_proof(statement)
+
+
+def strip_proof(statement: TheoremText) -> str:
+    """A theorem's text without the `:= sorry` that may follow it.
+
+    A finished proof behind it is refused rather than dropped: it is not clear what is asked.
+    """
+    text = statement.source.rstrip()
+    code_end = max((t.end for t in tokenize(text)), default=0)
+    text = text[:code_end]  # without trailing comments
+    found = UNFINISHED.search(text)
+    text = text[: found.start()] if found else text
+    tokens = tokenize(text)
+    start = _last_theorem(tokens)
+    if start is None:
+        raise StatementError(
+            "no `theorem` in the statement", hint="write `theorem NAME BINDERS : TYPE`"
+        )
+    if not found and _proof_mark(tokens[start:]):
+        raise StatementError(
+            "the theorem already has a proof", hint="leave `:= by sorry` to have it proved"
+        )
+    return text
+
+
+def _last_theorem(tokens: Sequence[Token]) -> int | None:
+    marks = [i for i, t in enumerate(tokens) if t.text in ("theorem", "lemma", "example")]
+    return marks[-1] if marks else None
+
+
+def _proof_mark(tokens: Sequence[Token]) -> bool:
+    """Whether a `:=` stands outside brackets, and not as part of a `let` or `have` in the type."""
+    depth = lets = 0
+    for token in tokens:
+        if token.text in CLOSERS:
+            depth += 1
+        elif token.text in CLOSERS.values():
+            depth -= 1
+        elif depth == 0 and token.text in ("let", "have"):
+            lets += 1
+        elif depth == 0 and token.text == ":=":
+            if lets == 0:
+                return True
+            lets -= 1
+    return False
+
+
+def with_sorry(statement: Statement) -> str:
+    """The statement as a theorem that is left open."""
+    return f"{header(statement)} := by sorry\n"
+
+
+def with_proof(statement: Statement, tactics: Sequence[str]) -> str:
+    """The whole theorem. Each tactic keeps its own indentation below the block's."""
+    steps = (textwrap.indent(textwrap.dedent(t).strip("\n"), "  ") for t in tactics)
+    return f"{header(statement)} := by\n" + "\n".join(steps) + "\n"

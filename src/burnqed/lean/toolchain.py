@@ -1,0 +1,169 @@
+"""Which Lean answers: the embedded one, a native one, or Pantograph's own REPL.
+
+A toolchain is a command line and an environment, nothing more: all three speak one protocol. The
+embedded Lean is always there; a native Lean on PATH or from elan is preferred when there is one, and
+is the way to Mathlib (inside a lake project). Nothing here starts a REPL.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, get_args
+
+from burnqed.core.errors import ConfigError, SetupError
+from burnqed.lean import repl
+from burnqed.lean.embedded import install, launch, package, snapshot
+from burnqed.lean.embedded.progress import Progress
+from burnqed.lean.process import LaunchSpec
+
+Kind = Literal["embedded", "native", "pantograph"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+DEFAULT_MODULES = ("Init",)
+ASK_SECONDS = 600.0  # `lake env` may have to fetch a toolchain first
+# Of the user's environment a native Lean needs these; the rest is none of its business.
+INHERITED = ("PATH", "HOME", "ELAN_HOME", "LAKE_HOME", "TMPDIR", "LANG")
+
+
+@dataclass(frozen=True, slots=True)
+class Toolchain:
+    """A Lean that was found. `launch` takes REPL arguments: modules and `--option=value`."""
+
+    kind: Kind
+    version: str
+    where: Path
+    launch: Callable[[Sequence[str]], LaunchSpec]
+
+    @property
+    def label(self) -> str:
+        return f"{self.kind} Lean {self.version}"
+
+
+def find(progress: Progress, kind: str | None = None, project: Path | None = None) -> Toolchain:
+    """The toolchain asked for; by itself, the best there is."""
+    kind = kind or os.environ.get("BURN_QED_TOOLCHAIN") or None
+    if kind is None:
+        kind = "native" if project or native_lean() else "embedded"
+    if kind == "native":
+        return native(project)
+    if kind == "pantograph":
+        return pantograph(project)
+    if kind != "embedded":
+        raise ConfigError(f"no toolchain {kind!r}", hint=f"one of {', '.join(KINDS)}")
+    if project:
+        raise ConfigError(
+            "the embedded Lean cannot run a lake project", hint="--toolchain native needs elan"
+        )
+    return embedded(progress)
+
+
+# ------------------------------------------------------------------------ embedded
+
+
+def embedded(progress: Progress) -> Toolchain:
+    """The embedded Lean, set up now if it is not yet."""
+    installation = install.ensure(progress)
+
+    def start(arguments: Sequence[str]) -> LaunchSpec:
+        memory = snapshot.ensure(installation, arguments or DEFAULT_MODULES, progress)
+        return launch.serve_spec(installation, memory)
+
+    return Toolchain("embedded", package.LEAN_VERSION, installation.root, start)
+
+
+# ------------------------------------------------------------------------ native
+
+
+def native_lean() -> Path | None:
+    """`lean` on PATH, or where elan puts it."""
+    found = shutil.which("lean")
+    if found:
+        return Path(found)
+    elan = Path(os.environ.get("ELAN_HOME", Path.home() / ".elan")) / "bin" / "lean"
+    return elan if elan.is_file() else None
+
+
+def native(project: Path | None = None) -> Toolchain:
+    """A native Lean; in a lake project, with what its packages provide."""
+    lean = native_lean()
+    if lean is None:
+        raise SetupError(
+            "no native Lean on PATH or in ~/.elan", hint="install elan, or --toolchain embedded"
+        )
+    env = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    if project is not None:
+        env |= _lake_environment(lean, project)
+    version = _ask(lean, project, str(lean), "--version")
+    # elan's `lean` is a small program that chooses one; name the chosen one, so that it is Lean
+    # itself that the guard starts and that a kill reaches.
+    prefix = Path(_ask(lean, project, str(lean), "--print-prefix"))
+    binary = prefix / "bin" / "lean" if (prefix / "bin" / "lean").is_file() else lean
+
+    def start(arguments: Sequence[str]) -> LaunchSpec:
+        command = (str(binary), "--run", str(_repl_file()), *(arguments or DEFAULT_MODULES))
+        return LaunchSpec(command, env, project)
+
+    words = version.replace(",", " ").split()
+    number = words[words.index("version") + 1] if "version" in words[:-1] else version
+    return Toolchain("native", number, binary, start)
+
+
+def _repl_file() -> Path:
+    """The REPL as one file, named by its content so that versions do not disturb each other."""
+    source = repl.source()
+    path = package.cache_root() / "repl" / f"Repl-{repl.digest()}.lean"
+    if not path.is_file() or path.read_text(encoding="utf-8") != source:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        install.write_last(path, source)
+    return path
+
+
+def _lake_environment(lean: Path, project: Path) -> dict[str, str]:
+    """What `lake env` would set."""
+    if not any((project / name).is_file() for name in ("lakefile.lean", "lakefile.toml")):
+        raise ConfigError(f"{project} is not a lake project", hint="it has no lakefile")
+    printed = _ask(lean, project, str(lean.with_name("lake")), "env")
+    pairs = (line.split("=", 1) for line in printed.splitlines() if "=" in line)
+    wanted = ("LEAN_PATH", "LEAN_SYSROOT", "LEAN_SRC_PATH", "PATH", "LD_LIBRARY_PATH")
+    return {name: value for name, value in pairs if name in wanted}
+
+
+def _ask(lean: Path, project: Path | None, *command: str) -> str:
+    try:
+        result = subprocess.run(
+            command, cwd=project, capture_output=True, text=True, timeout=ASK_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SetupError(f"cannot run {command[0]}: {error}", hint=f"check {lean}") from error
+    if result.returncode:
+        said = (result.stderr or result.stdout).strip().splitlines()
+        raise SetupError(
+            f"`{' '.join(command)}` failed: {said[-1] if said else result.returncode}",
+            hint="run it yourself in that folder",
+        )
+    return result.stdout.strip()
+
+
+# ------------------------------------------------------------------------ pantograph
+
+
+def pantograph(project: Path | None = None) -> Toolchain:
+    """Pantograph's own REPL, for those who have it. It cannot judge (it has no `qed.check`)."""
+    found = shutil.which("pantograph-repl")
+    if found is None:
+        raise SetupError("no pantograph-repl on PATH", hint="--toolchain embedded needs nothing")
+    where = Path(found)
+    env = {name: os.environ[name] for name in INHERITED if name in os.environ}
+    lean = native_lean()
+    if project is not None and lean is not None:
+        env |= _lake_environment(lean, project)
+
+    def start(arguments: Sequence[str]) -> LaunchSpec:
+        return LaunchSpec((found, *(arguments or DEFAULT_MODULES)), env, project)
+
+    version = _ask(where, project, found, "--version")
+    return Toolchain("pantograph", version, where, start)

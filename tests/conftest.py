@@ -1,0 +1,35 @@
+"""Real Lean for every test that asks for it, started once and shared."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import AsyncIterator
+
+import pytest
+
+from burnqed.lean.embedded.progress import Silent
+from burnqed.lean.pool import Pool
+from burnqed.lean.process import LaunchSpec
+from burnqed.lean.toolchain import Toolchain, embedded
+
+# A native Lean on the machine that runs the tests must not change what they test.
+os.environ["BURN_QED_TOOLCHAIN"] = "embedded"
+
+
+@pytest.fixture(scope="session")
+def toolchain() -> Toolchain:
+    """The embedded Lean, set up on first use."""
+    return embedded(Silent())
+
+
+@pytest.fixture(scope="session")
+def lean_launch(toolchain: Toolchain) -> LaunchSpec:
+    """How to start a REPL with Init."""
+    return toolchain.launch(("Init",))
+
+
+@pytest.fixture(scope="session")
+async def lean_pool(lean_launch: LaunchSpec) -> AsyncIterator[Pool]:
+    """Two workers for all tests that do not break them on purpose."""
+    async with Pool(lean_launch, 2) as pool:
+        yield pool

@@ -1,0 +1,111 @@
+"""The folders are the architecture: imports point down, and the README's tree is true."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PACKAGE = ROOT / "src" / "burnqed"
+# From the bottom up; rooms on one line do not import each other.
+LAYERS = (
+    ("core",),
+    ("lean",),
+    ("search", "policy", "data"),
+    ("trajectories",),
+    ("value",),
+    ("training", "evaluation"),
+    ("iteration", "cluster"),
+    ("report",),
+    ("web",),
+    ("cli",),
+)
+HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
+HEAVY = {"torch", "transformers", "peft", "ray", "httpx", "pyarrow", "matplotlib"}
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def room_of(module: str) -> str | None:
+    parts = module.split(".")
+    return parts[1] if parts[0] == "burnqed" and len(parts) > 1 else None
+
+
+def test_every_room_is_in_the_plan() -> None:
+    rooms = {p.name for p in PACKAGE.iterdir() if p.is_dir() and p.name != "__pycache__"}
+    assert rooms <= HEIGHT.keys()
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_point_down(path: Path) -> None:
+    parts = path.relative_to(PACKAGE).parts
+    if len(parts) == 1:
+        return
+    for module in imported(path):
+        room = room_of(module)
+        if room and room != parts[0]:
+            assert HEIGHT[room] < HEIGHT[parts[0]], f"{parts[0]} imports {module}"
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_modules_stay_short(path: Path) -> None:
+    assert len(path.read_text(encoding="utf-8").splitlines()) <= 400
+
+
+def test_the_core_needs_nothing_heavy() -> None:
+    code = "import sys, burnqed.cli.main; print(*sys.modules)"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in out.stdout.split()}
+    assert not loaded & HEAVY
+    project = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
+    needed = project.split("dependencies = [", 1)[1].split("]", 1)[0]
+    assert not any(name in needed for name in HEAVY)
+
+
+def tree_in_readme() -> set[str]:
+    """Paths of the annotated tree that ends the README."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    block = text.rsplit("```text\n", 1)[1].split("```", 1)[0]
+    folders: list[str] = []
+    found: set[str] = set()
+    for line in block.splitlines():
+        match = re.match(r"^((?:  )*)(\S+)(\s{2,}\S.*)?$", line)
+        assert match, f"not a line of a tree: {line!r}"
+        depth, name, phrase = len(match[1]) // 2, match[2], match[3]
+        assert phrase, f"{name} has no phrase"
+        folders = [*folders[:depth], name]
+        if not name.endswith("/"):
+            found.add("".join(folders))
+    return found
+
+
+def test_the_readme_tree_is_true() -> None:
+    tracked = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT, capture_output=True, text=True, check=True,
+    ).stdout.splitlines()  # fmt: skip
+    files = {name for name in tracked if Path(name).name != "__init__.py" and (ROOT / name).exists()}
+    assert tree_in_readme() == files
+
+
+def test_nothing_names_this_machine_or_a_registry() -> None:
+    for name in ("Makefile", "pyproject.toml", "constraints.txt", ".ci/run"):
+        text = (ROOT / name).read_text(encoding="utf-8")
+        assert not re.search(r"index-url|registry|https?://", text), name
