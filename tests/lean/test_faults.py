@@ -14,7 +14,7 @@ import pytest
 from scripted_repl import launch, left_behind, runs
 
 import burnqed.lean.pool
-from burnqed.core.errors import LeanMemoryExceeded
+from burnqed.core.errors import LeanMemoryExceeded, StatementError
 from burnqed.core.types import (
     Advanced,
     Closed,
@@ -24,11 +24,12 @@ from burnqed.core.types import (
     Rejected,
     StepOutcome,
     Theorem,
+    TheoremText,
     TimedOut,
 )
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec, LeanProcess, Limits, resident_bytes
-from burnqed.lean.protocol import goal_tactic, start, stat
+from burnqed.lean.protocol import goal_tactic, qed_theorems, read_theorems, start, stat
 from burnqed.lean.session import Session, open_session
 
 QUICK = Limits(start_seconds=10, request_seconds=2)
@@ -180,6 +181,22 @@ class TestLean:
         async with open_session(lean_pool) as session:
             state = await session.start(Theorem("x", LibraryConstant("Nat.add_comm")))
             assert isinstance(await session.apply(state, "omega"), Closed)
+
+    async def test_a_theorem_with_its_context(self, lean_pool: Pool) -> None:
+        source = "variable (a : Nat)\nopen Nat in\ntheorem t (b : Nat) : a + b = b + a := by\n  sorry"
+        async with open_session(lean_pool) as session:
+            state = await session.start(Theorem("t", TheoremText(source)))
+            assert state.text == "a b : Nat\n⊢ a + b = b + a"
+            assert isinstance(await session.apply(state, "exact add_comm a b"), Closed)
+            with pytest.raises(StatementError, match="bad: "):
+                await session.start(Theorem("bad", TheoremText("theorem t : Nope := by sorry")))
+
+    async def test_the_library_in_pages(self, lean_pool: Pool) -> None:
+        async with lean_pool.lease() as worker:
+            page = read_theorems(await worker.request(qed_theorems(["Init.Data.Nat"], limit=3)))
+            assert len(page.theorems) == page.next == 3
+            assert page.total > 1000
+            assert all(found.module.startswith("Init.Data.Nat") for found in page.theorems)
 
     async def test_replay_after_death_gives_the_same_goals(self, lean_pool: Pool) -> None:
         async with open_session(lean_pool) as session:

@@ -8,6 +8,7 @@ is the way to Mathlib (inside a lake project). Nothing here starts a REPL.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Sequence
@@ -107,9 +108,8 @@ def native(project: Path | None = None) -> Toolchain:
         command = (str(binary), "--run", str(_repl_file()), *(arguments or DEFAULT_MODULES))
         return LaunchSpec(command, env, project)
 
-    words = version.replace(",", " ").split()
-    number = words[words.index("version") + 1] if "version" in words[:-1] else version
-    return Toolchain("native", number, binary, start)
+    number = re.search(r"version ([^,\s)]+)", version)
+    return Toolchain("native", number[1] if number else version, binary, start)
 
 
 def _repl_file() -> Path:

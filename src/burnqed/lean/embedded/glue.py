@@ -6,6 +6,7 @@ package is noticed at installation and not as a hang later. What changes:
 - the 190,000 assignments of exports to variables go (the module exports only what the rest of
   this file uses, see `wasm.py`);
 - `dlsym` asks the symbol file instead of searching a list of 200,000 names for each symbol;
+- calls that may throw stay inside WebAssembly (`catching`);
 - the file system of the host is no longer mounted; the launcher decides what Lean sees;
 - threads read the library themselves instead of asking the main thread for every block;
 - the build's debugging output is silent, and no thread is started before one is needed.
@@ -99,6 +100,21 @@ var threadFiles={
 };
 """
 
+# See `catching`: what may throw is called inside WebAssembly, through a table made beforehand.
+CATCHING = """
+function leanImports(imports){
+  var table=new WebAssembly.Table({initial:LEAN_TABLE_SIZE,element:"anyfunc"});
+  var caught=(error,stack)=>{stackRestore(stack);if(error!==error+0)throw error;_setThrew(1,0)};
+  var own={env:{__indirect_function_table:table,thrown:WebAssembly.JSTag,caught}};
+  if(process.env.LEAN_CATCHING){
+    var module=new WebAssembly.Module(fs.readFileSync(__dirname+"/catching.wasm"));
+    Object.assign(imports.env,new WebAssembly.Instance(module,own).exports);
+  }
+  imports.env.__indirect_function_table=table;
+  return imports;
+}
+"""
+
 THREAD_CALLS = (
     ("___syscall_openat", "dirfd,path,flags,varargs", "openat(dirfd,path,flags)"),
     ("___syscall_fstat64", "fd,buf", "fstat(fd,buf)"),
@@ -161,6 +177,11 @@ def silence(source: str) -> str:
     return source[:start] + "ASM_CONSTS={" + ",".join(kept) + source[end:]
 
 
+def with_table(glue: str, size: int) -> str:
+    """Tell the rewritten glue how large the rewritten module's function table is."""
+    return replace(glue, "LEAN_TABLE_SIZE", str(size))
+
+
 def rewrite(source: str) -> str:
     """The whole edit. The result belongs beside a `lean.wasm` rewritten by `wasm.rewrite`."""
     glue = silence(strip_exports(source))
@@ -179,6 +200,10 @@ def rewrite(source: str) -> str:
     )  # fmt: skip
     # Node's permission model, under which workers run, has no process.binding.
     glue = replace(glue, 'process.binding("constants")', "({fs:fs.constants})")
+    glue = replace(
+        glue, '"GOT.func":GOTProxyHandler};return imports}',
+        '"GOT.func":GOTProxyHandler};return leanImports(imports)}' + CATCHING,
+    )  # fmt: skip
     # Functions of the module are never looked up backwards: do not wrap the table's 170,000.
     glue = replace(
         glue, "functionsInTableMap=new WeakMap;updateTableMap(0,wasmTable.length)",

@@ -1,7 +1,7 @@
 """The prepared Lean in the user's cache: made once, whole or not there, checked before each use.
 
     CACHE/lean/ID/           ID names the package and the code that rewrote it
-        lean.js  lean.wasm  lean.symbols  library/…
+        lean.js  lean.wasm  catching.wasm  lean.symbols  library/…
         manifest.json        written last: every file's size, time and SHA-256
         snapshots/           see `snapshot`
 
@@ -21,7 +21,7 @@ from pathlib import Path
 from filelock import FileLock, Timeout
 
 from burnqed.core.errors import CorruptError, SetupError
-from burnqed.lean.embedded import glue, package, wasm
+from burnqed.lean.embedded import catching, glue, package, wasm
 from burnqed.lean.embedded.progress import Progress
 
 MANIFEST = "manifest.json"
@@ -47,7 +47,7 @@ class Installation:
 def identity() -> str:
     """Changes when the package or the code that rewrites it does."""
     digest = hashlib.sha256(package.INTEGRITY.encode())
-    for module in (wasm, glue):
+    for module in (wasm, catching, glue):
         digest.update(Path(str(module.__file__)).read_bytes())
     return f"{package.LEAN_VERSION}-{digest.hexdigest()[:12]}"
 
@@ -152,7 +152,8 @@ def prepare(archive: Path, root: Path, progress: Progress) -> None:
     script = glue.rewrite(contents["lean.js"].decode())
     used = glue.exports_used(script)
     rewritten = wasm.rewrite(contents["lean.wasm"], used.__contains__)
-    (root / "lean.js").write_text(script)
+    (root / "lean.js").write_text(glue.with_table(script, rewritten.table_size))
+    (root / "catching.wasm").write_bytes(catching.build(rewritten))
     (root / "lean.wasm").write_bytes(rewritten.module)
     symbols = "\n".join(f"{name} {index}" for name, index in rewritten.symbols.items())
     (root / "lean.symbols").write_text(symbols)

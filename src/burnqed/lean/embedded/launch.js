@@ -231,6 +231,7 @@ function bootAndSave() {
 let header = null;
 let memory;
 if (mode === 'serve') {
+  process.env.LEAN_CATCHING = '1';   // threads look there too
   const fd = fs.openSync(snapshot, 'r');
   header = readHeader(fd);
   memory = restoreMemory(fd, header);

@@ -6,7 +6,8 @@ function objects. Here the exports become entries of the module's own function t
 an index, the table is filled by the engine when the module is instantiated (in the same order in
 every thread), and the names go into a side file that is read only when a name is looked up.
 
-Mutable globals are exported as well, since a memory snapshot has to save and restore them.
+Mutable globals are exported as well, since a memory snapshot has to save and restore them; the table
+becomes an import, so that another module can call through it (`catching`).
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ from dataclasses import dataclass
 
 from burnqed.core.errors import CorruptError
 
-EXPORT, GLOBAL, TABLE, ELEMENT, IMPORT = 7, 6, 4, 9, 2
+TYPE, IMPORT, TABLE, GLOBAL, EXPORT, ELEMENT = 1, 2, 4, 6, 7, 9
 FUNCTION_KIND, TABLE_KIND, MEMORY_KIND, GLOBAL_KIND, TAG_KIND = range(5)
 I32_CONST, END = 0x41, 0x0B
 MUTABLE_GLOBAL_PREFIX = "mutable_global_"
+TABLE_NAME = "__indirect_function_table"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +31,9 @@ class Rewritten:
     module: bytes
     symbols: dict[str, int]
     """Name to function-table index (functions) or memory address (data)."""
+    table_size: int
+    invokes: dict[str, tuple[bytes, bytes]]
+    """The imports through which C++ calls what may throw, with their types; see `catching`."""
 
 
 def read_unsigned(data: bytes, at: int) -> tuple[int, int]:
@@ -100,29 +105,43 @@ def read_exports(module: bytes, at: int) -> list[tuple[str, int, int]]:
     return found
 
 
-def count_imported_globals(module: bytes, at: int) -> int:
+def read_imports(module: bytes, at: int) -> Iterator[tuple[str, int, int]]:
+    """(name, kind, type index) of each import; the last is 0 for what is no function."""
     count, at = read_unsigned(module, at)
-    globals_seen = 0
     for _ in range(count):
         for _ in range(2):
             length, at = read_unsigned(module, at)
+            name = module[at : at + length].decode()
             at += length
-        kind = module[at]
+        kind, index = module[at], 0
         at += 1
         if kind == FUNCTION_KIND:
-            _, at = read_unsigned(module, at)
+            index, at = read_unsigned(module, at)
         elif kind == TAG_KIND:
             _, at = read_unsigned(module, at + 1)
         elif kind == GLOBAL_KIND:
-            globals_seen += 1
             at += 2
         else:
             at += kind == TABLE_KIND
             flags, at = read_unsigned(module, at)
-            _, at = read_unsigned(module, at)
-            if flags & 1:
+            for _ in range(1 + (flags & 1)):
                 _, at = read_unsigned(module, at)
-    return globals_seen
+        yield name, kind, index
+
+
+def read_types(module: bytes, at: int) -> list[tuple[bytes, bytes]]:
+    """(parameters, results) of each function type, a byte each."""
+    count, at = read_unsigned(module, at)
+    types = []
+    for _ in range(count):
+        halves = []
+        at += 1
+        for _ in range(2):
+            length, at = read_unsigned(module, at)
+            halves.append(module[at : at + length])
+            at += length
+        types.append((halves[0], halves[1]))
+    return types
 
 
 def read_globals(module: bytes, at: int, first: int) -> tuple[dict[int, int], list[int]]:
@@ -159,11 +178,17 @@ def export_entry(name: str, kind: int, index: int) -> bytes:
     return write_unsigned(len(encoded)) + encoded + bytes([kind]) + write_unsigned(index)
 
 
+def import_entry(name: str, kind: int, description: bytes, module: str = "env") -> bytes:
+    words = (module.encode(), name.encode())
+    return b"".join(write_unsigned(len(w)) + w for w in words) + bytes([kind]) + description
+
+
 def rewrite(module: bytes, keep: Callable[[str], bool]) -> Rewritten:
     """Move every exported function into the table; export only what `keep` says."""
     found = {kind: (start, end) for kind, start, end in sections(module) if kind}
     exports = read_exports(module, found[EXPORT][0])
-    first_global = count_imported_globals(module, found[IMPORT][0])
+    imports = list(read_imports(module, found[IMPORT][0]))
+    first_global = sum(kind == GLOBAL_KIND for _, kind, _ in imports)
     constants, mutable = read_globals(module, found[GLOBAL][0], first_global)
 
     start, end = found[TABLE]
@@ -179,6 +204,7 @@ def rewrite(module: bytes, keep: Callable[[str], bool]) -> Rewritten:
             symbols[name] = slots.setdefault(index, table_size + len(slots))
         elif kind == GLOBAL_KIND and index in constants:
             symbols[name] = constants[index]
+    full_size = table_size + len(slots)
 
     kept = [export_entry(*entry) for entry in exports if keep(entry[0])]
     kept += [export_entry(f"{MUTABLE_GLOBAL_PREFIX}{i}", GLOBAL_KIND, i) for i in mutable]
@@ -188,13 +214,24 @@ def rewrite(module: bytes, keep: Callable[[str], bool]) -> Rewritten:
         b"\0" + bytes([I32_CONST]) + write_signed(table_size) + bytes([END])
         + vector(write_unsigned(index) for index in slots)
     )  # fmt: skip
+    i_start, i_end = found[IMPORT]
+    imported, i_at = read_unsigned(module, i_start)
+    table = import_entry(TABLE_NAME, TABLE_KIND, b"\x70\0" + write_unsigned(full_size))
     replaced = {
-        TABLE: b"\1\x70\0" + write_unsigned(table_size + len(slots)),
+        IMPORT: write_unsigned(imported + 1) + module[i_at:i_end] + table,
+        TABLE: None,
         EXPORT: vector(kept),
         ELEMENT: write_unsigned(segments + 1) + module[e_at:e_end] + new_segment,
     }
     parts = [module[:8]]
     for kind, start, end in sections(module):
         content = replaced[kind] if kind in replaced else module[start:end]
-        parts.append(section(kind, content))
-    return Rewritten(b"".join(parts), symbols)
+        if content is not None:
+            parts.append(section(kind, content))
+    types = read_types(module, found[TYPE][0])
+    invokes = {
+        name: types[index]
+        for name, kind, index in imports
+        if kind == FUNCTION_KIND and name.startswith("invoke_")
+    }
+    return Rewritten(b"".join(parts), symbols, full_size, invokes)

@@ -272,6 +272,8 @@ structure Config where
   timeout : Nat := 0
   maxHeartbeats : Nat := 200000
   maxRecDepth : Nat := 512
+  /-- Counts changes of the options: what was printed before a change is not reused. -/
+  epoch : Nat := 0
 
 /-- Where text is parsed and elaborated: the namespace, what is open, the Lean options. -/
 structure Scope where
@@ -286,6 +288,23 @@ inductive Fragment where
   | conv (rhs : MVarId)
   /-- A goal that a `conv` on `parent` opened. -/
   | convGoal (parent : MVarId)
+
+/-- A hypothesis as it was printed. -/
+structure PrintedVar where
+  fvar : Name
+  user : Name
+  type : Expr
+  value : Option Expr
+  json : Json
+
+/-- A goal as it was printed, kept so that the next state prints only what is new. -/
+structure Printed where
+  goal : Name
+  fragment : String
+  /-- No metavariables in it: the text stays true as long as the goal is open. -/
+  closed : Bool
+  vars : List PrintedVar
+  json : Json
 
 /-- A proof state. All of it is persistent data, so a state costs what changed, and any state can be
 branched from. The caches of `MetaM` are left out on purpose: they are what would fill the memory. -/
@@ -305,6 +324,9 @@ structure GState where
   levels : List Name := []
   /-- The declaration being proved, which names the auxiliary lemmas; `anonymous` where there is none. -/
   decl : Name := .anonymous
+  /-- What was printed of this state, under the options of `printedAt`. -/
+  printed : List Printed := []
+  printedAt : Nat := 0
 
 /-- By id; a deleted state leaves `none` behind (the embedded build cannot call `erase`). -/
 abbrev States := Std.TreeMap Nat (Option GState)

@@ -226,11 +226,15 @@ def recursorSuffix (s : String) : Bool :=
   s == "rec" || s == "recOn" || s == "casesOn" || s == "below" || s == "brecOn" || s == "noConfusionType" || s == "ctorIdx" || s == "toCtorIdx" ||
   s == "ctorElim" || s == "ctorElimType" || s == "binductionOn" || s == "ibelow" || s == "noConfusionEnum" || s == "elim"
 
-/-- Was this declared by a person, as far as its name tells? -/
+def belowRecursor : Name → Bool
+  | .str (.str p q) s => recursorSuffix s || belowRecursor (.str p q)
+  | _ => false
+
+/-- Was this declared by a person, as far as its name tells? (Declaration ranges would say it better, but
+the embedded build cannot read them.) -/
 def isUserName (n : Name) : Bool :=
-  !isGenerated n && !n.hasMacroScopes && (match n with
-    | .str (.str _ _) s => !recursorSuffix s
-    | _ => true)
+  let n := (publicName? n).getD n
+  !isGenerated n && !n.hasMacroScopes && !belowRecursor n
 
 /-! ## `frontend.process` -/
 
@@ -446,6 +450,61 @@ def frontendDistil (r : Ref) (j : Json) : M Json := do
     out := out.push (Json.mkObj [("stateId", jnum id), ("goals", gs)])
   return Json.mkObj [("targets", .arr out)]
 
+/-! ## `frontend.refactor` -/
+
+def isHeadOf (p : Piece) (t : Target) : Bool := p.start == t.piece.start
+
+def declaresOneOf (p : Piece) (t : Target) : Bool := some? (fun (c : ConstantInfo) => p.envAfter.contains c.name && !p.envBefore.contains c.name) t.decls
+
+partial def trimEnd (s : String) (stop : String.Pos.Raw) : String :=
+  if stop.byteIdx == 0 then ""
+  else
+    let p := stop.prev s
+    if (p.get s).isWhitespace then trimEnd s p else String.Pos.Raw.extract s ⟨0⟩ stop
+
+def coreOptions (o : Options) (l : List String) : Options := Id.run do
+  let mut o := o
+  for e in l do
+    match e.splitOn "=" with
+    | [k, v] =>
+      let n := toName (trimEnd k k.rawEndPos)
+      match v with
+      | "true" => o := o.setBool n true
+      | "false" => o := o.setBool n false
+      | v => if allDigits v ⟨0⟩ then o := o.setNat n v.toNat! else o := o.setString n v
+    | _ => pure ()
+  return o
+
+/-- Coupled `sorry`s become one `sorry` of a subtype; all else is kept as it was written. -/
+def frontendRefactor (r : Ref) (j : Json) : M Json := do
+  let s ← (r.get : IO Session)
+  let source ← str j "file"
+  let opts := coreOptions (statementOptions s.scope.opts) ((← strs? j "coreOptions").getD [])
+  let text ← elaborate s s.env source false
+  match (← errorTexts text.pieces) with
+  | [] => pure ()
+  | es => fail "frontend" (joinLines es)
+  let coupled := keep (fun (t : Target) => len t.decls 0 > 1) (targetsOf text.pieces)
+  let mut out := ""
+  for p in text.pieces do
+    match keep (fun t => declaresOneOf p t) coupled with
+    | [] =>
+      let body := String.Pos.Raw.extract source ⟨p.start⟩ ⟨p.stop⟩
+      out := out ++ "\n" ++ trimEnd body body.rawEndPos
+    | t :: _ =>
+      if isHeadOf p t then
+        let name := match t.decls with | ci :: _ => ci.name | [] => `x
+        let levels := match t.decls with | ci :: _ => ci.levelParams | [] => []
+        let base : GState := { env := p.envBefore, scope := { p.scope with opts := opts }, levels := levels }
+        let ran ← runTerm s.config base (do
+          let type ← coupledType text.env (lastPart name) t.decls
+          let ty ← (ppText type : MetaM String)
+          return ty)
+        let type ← okOr "frontend" ran
+        let short := nameStr (lastPart name)
+        out := out ++ "\ndef " ++ short ++ "_composite : " ++ type ++ " :=\n  sorry"
+  return Json.mkObj [("file", .str out)]
+
 /-! ## `qed.start` -/
 
 partial def countVars (lctx : LocalContext) (i n : Nat) : Nat :=
@@ -489,7 +548,7 @@ def lastPiece (ps : List Piece) : Option Piece :=
 
 def statementOf (p : Piece) : M ConstantInfo := do
   let found := keep (fun (c : Name × ConstantInfo) => match c.2 with
-    | .thmInfo _ => !isGenerated c.1 || c.1 == `_example
+    | .thmInfo _ => isUserName c.1 || c.1 == `_example
     | .defnInfo _ => isPrefixName `_example c.1
     | .opaqueInfo _ => isPrefixName `_example c.1
     | _ => false) (addedConstants p.envBefore p.envAfter)

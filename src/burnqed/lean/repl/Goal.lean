@@ -324,8 +324,15 @@ def convEnter (fs : Fragments) (goals : List MVarId) : TermElabM (Fragments × L
     convGoalFor target
   return ((new.mvarId!, .convGoal g) :: (g, .conv rhs.mvarId!) :: fs, new.mvarId! :: rest)
 
+/-- Closes a goal of a `conv`, `lhs = ?rhs`, by `rfl`. -/
 @[noinline] def tryClose (g : MVarId) : TermElabM Unit := do
   try g.refl catch _ => try g.inferInstance catch _ => pure ()
+
+/-- As `conv` itself does at its end: `with_reducible rfl`, no more. -/
+def tryReducibleRfl (g : MVarId) : TermElabM Unit := do
+  match parseAll (← getEnv) {} tacticSeqFn "tactic" "with_reducible rfl" with
+  | .error _ => pure ()
+  | .ok stx => try (do let _ ← runTactic [g] (evalStx stx); pure ()) catch _ => pure ()
 
 @[noinline] def replaceTarget (g : MVarId) (target proof : Expr) : MetaM MVarId := g.replaceTargetEq target proof
 
@@ -346,7 +353,7 @@ def convExit (fs : Fragments) (parent rhs : MVarId) (goals : List MVarId) : Term
     let target ← instantiateMVars (.mvar rhs)
     let proof ← instantiateMVars (← convProof fs parent)
     replaceTarget parent target proof
-  tryClose new
+  tryReducibleRfl new
   let fs := keep (fun p => p.1.name != parent.name && !isMine p.1) fs
   return (fs, ← unsolved (new :: others))
 where
@@ -538,8 +545,11 @@ def applyStep (cfg : Config) (st : GState) (site : Site) (acting : MVarId) (step
       [("messages", .arr ms), ("hasSorry", .bool false), ("hasUnsafe", .bool false), hb]
     match r.val with
     | .error e =>
-      let first ← exceptionMessage source e
-      return (none, failed (pushAll (← jmessages log).toList #[first]))
+      -- an internal exception only says that the errors are in the log already
+      let first ← match e with
+        | .internal .. => if some? isError log then pure #[] else do pure #[← exceptionMessage source e]
+        | _ => do pure #[← exceptionMessage source e]
+      return (none, failed (pushAll (← jmessages log).toList first))
     | .ok done =>
       let ms ← jmessages log
       if some? isError log then return (none, failed ms)
@@ -581,12 +591,14 @@ def step (r : Ref) (s : Session) (st : GState) (site : Site) (acting : MVarId) (
   let fields ← match next with
     | none => pure fields
     | some st' => do
-      let id ← addState r st'
-      let fields := ("nextStateId", jnum id) :: ("nGoals", jnum (len st'.goals 0)) :: fields
+      let n := ("nGoals", jnum (len st'.goals 0))
       if print then
-        let gs ← jgoals s.config st'
-        pure (("goals", gs) :: fields)
-      else pure fields
+        let (gs, st') ← printGoals s.config st st'
+        let id ← addState r st'
+        pure (("nextStateId", jnum id) :: n :: ("goals", gs) :: fields)
+      else
+        let id ← addState r st'
+        pure (("nextStateId", jnum id) :: n :: fields)
   let t1 ← (IO.monoNanosNow : IO Nat)
   return Json.mkObj (("us", jnum ((t1 - t0) / 1000)) :: fields)
 
@@ -707,5 +719,141 @@ def goalPrint (r : Ref) (j : Json) : M Json := do
   let fields ← okOr "exception" ran
   let gs ← if goals then (jgoals s.config st : IO Json) else pure (.arr #[])
   return Json.mkObj (("goals", gs) :: fields)
+
+/-! ### `goal.subsume`: is a goal solved by an earlier one, or a copy of one of its own ancestors? -/
+
+partial def localDecls (lctx : LocalContext) (i : Nat) (acc : List LocalDecl) : List LocalDecl :=
+  if i < lctx.numIndices then
+    match lctx.getAt? i with
+    | none => localDecls lctx (i + 1) acc
+    | some d => localDecls lctx (i + 1) (if d.isImplementationDetail then acc else d :: acc)
+  else rev acc
+
+abbrev VarMap := List (FVarId × FVarId)
+
+def varOf (m : VarMap) (f : FVarId) : Option FVarId :=
+  match m with
+  | [] => none
+  | (a, b) :: l => if a.name == f.name then some b else varOf l f
+
+@[noinline] def mapVars (m : VarMap) (e : Expr) : Expr :=
+  if !e.hasFVar then e else
+  e.replace fun e => match e with
+    | .fvar f => match varOf m f with | some g => some (.fvar g) | none => none
+    | _ => none
+
+/-- Runs `x` on the metavariables of another state. -/
+@[noinline] def withMetavars {α : Type} (mctx : Option MetavarContext) (x : TermElabM α) : TermElabM α := do
+  match mctx with
+  | none => x
+  | some m =>
+    let here ← getMCtx
+    setMCtx m
+    let a ← x
+    setMCtx here
+    return a
+
+/-- Maps the variables of `src` to variables of `dst`, in order, equal types only. -/
+partial def matchVars (src dst : List (FVarId × Expr × Option Expr)) (m : VarMap) : Option VarMap :=
+  match src, dst with
+  | [], _ => some m
+  | _, [] => none
+  | (f, t, v) :: src', (g, u, w) :: dst' =>
+    let sameValue := match v, w with
+      | none, none => true
+      | some a, some b => sameExpr (mapVars m a) b
+      | _, _ => false
+    if sameExpr (mapVars m t) u && sameValue then
+      match matchVars src' dst' ((f, g) :: m) with
+      | some r => some r
+      | none => matchVars src dst' m
+    else matchVars src dst' m
+
+def instDecls (ds : List LocalDecl) : TermElabM (List (FVarId × Expr × Option Expr)) := do
+  let mut out := []
+  for d in ds do
+    let t ← instMVars d.type
+    let v ← match d.value? with
+      | some v => do pure (some (← instMVars v))
+      | none => pure none
+    out := (d.fvarId, t, v) :: out
+  return rev out
+
+def subsumedBy (goal c : MVarId) (other : Option MetavarContext) : TermElabM String := do
+  let (vars, target, solution, isProof) ← withMetavars other do
+    let d ← c.getDecl
+    let vars ← instDecls (localDecls d.lctx 0 [])
+    let t ← instMVars d.type
+    let p ← inGoal c (do let s ← inferType t; instMVars s)
+    let sol ← instMVars (.mvar c)
+    return (vars, t, sol, p == .sort .zero)
+  if !isProof || target.hasExprMVar then return "none"
+  let d ← goal.getDecl
+  let mine ← instDecls (localDecls d.lctx 0 [])
+  let type ← instMVars d.type
+  -- a finished solution needs its own variables only
+  let used := (collectFVars (collectFVars {} solution) target).fvarSet
+  let needed := if solution.hasExprMVar then vars else closeOver vars used
+  match matchVars needed mine [] with
+  | none => return "none"
+  | some m =>
+    if !sameExpr (mapVars m target) type then return "none"
+    let own ← getMVars solution
+    if other.isNone && (hasGoal own.toList goal || solution == .mvar goal) then
+      return if len vars 0 == len mine 0 then "cycle" else "none"
+    if solution.hasExprMVar then return "none"
+    assign goal (mapVars m solution)
+    return "subsumed"
+where
+  closeOver (vars : List (FVarId × Expr × Option Expr)) (used : FVarIdSet) : List (FVarId × Expr × Option Expr) := Id.run do
+    -- later variables may need earlier ones: from the last to the first
+    let mut used := used
+    let mut out := []
+    for (f, t, v) in rev vars do
+      if used.contains f then
+        out := (f, t, v) :: out
+        let s := collectFVars {} t
+        for g in s.fvarIds.toList do used := used.insert g
+        match v with
+        | some v => for g in (collectFVars {} v).fvarIds.toList do used := used.insert g
+        | none => pure ()
+    return out
+
+def subsumeTerm (goal : MVarId) (cs : List MVarId) (other : Option MetavarContext) : TermElabM (String × Option MVarId) := do
+  match cs with
+  | [] => return ("none", none)
+  | c :: cs =>
+    match (← subsumedBy goal c other) with
+    | "none" => subsumeTerm goal cs other
+    | r => return (r, some c)
+
+def goalSubsume (r : Ref) (j : Json) : M Json := do
+  let s ← (r.get : IO Session)
+  let st ← getState s (← nat j "stateId")
+  let goal : MVarId := ⟨toName (← str j "goal")⟩
+  let cs ← match (← names? j "candidates"), (← names? j "srcs") with
+    | some l, _ => pure l
+    | none, some l => pure l
+    | none, none => missing "candidates"
+  let other ← match (← nat? j "srcStateId") with
+    | some i => do let o ← getState s i; pure (some o.mctx)
+    | none => pure none
+  if (st.mctx.findDecl? goal).isNone then fail "index" ("Nonexistent metavariable: " ++ nameStr goal.name) else
+  let mut bad : List Name := []
+  for c in cs do
+    if ((other.getD st.mctx).findDecl? ⟨c⟩).isNone then bad := c :: bad
+  match bad with
+  | n :: _ => fail "index" ("Nonexistent historical metavariable: " ++ nameStr n)
+  | [] => pure ()
+  let ran ← runTerm s.config st (subsumeTerm goal (mapList (fun c => (⟨c⟩ : MVarId)) cs) other)
+  let (result, found?) ← okOr "exception" ran
+  let mut fields : List (String × Json) := [("result", .str result)]
+  match found? with
+  | some c => fields := ("subsumptor", jname c.name) :: fields
+  | none => pure ()
+  if result == "subsumed" then
+    let id ← addState r (st.after ran (keep (fun g => g.name != goal.name) st.goals))
+    fields := ("stateId", jnum id) :: fields
+  return Json.mkObj fields
 
 end Repl

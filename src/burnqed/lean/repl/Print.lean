@@ -89,17 +89,47 @@ def jvar (cfg : Config) (known : Bool) (d : LocalDecl) : MetaM Json := do
   return Json.mkObj (("name", jname d.fvarId.name) :: ("userName", jname user) ::
     ("isInaccessible", .bool (isInaccessible user)) :: fields)
 
-partial def jvars (cfg : Config) (old : Option LocalContext) (lctx : LocalContext) (i : Nat) (acc : Array Json) : MetaM (Array Json) := do
+@[noinline] def sameExpr (a b : Expr) : Bool := a == b
+
+def sameValue (a b : Option Expr) : Bool :=
+  match a, b with
+  | none, none => true
+  | some x, some y => sameExpr x y && !x.hasMVar
+  | _, _ => false
+
+/-- The entry of a variable, and what follows it. -/
+def dropTo (f : Name) : List PrintedVar → Option (PrintedVar × List PrintedVar)
+  | [] => none
+  | p :: l => if p.fvar == f then some (p, l) else dropTo f l
+
+/-- Hypotheses as JSON. `cache`: how an earlier goal's were printed. The text of a hypothesis depends on its
+type and on the names of the variables before it, so an entry is good while no name has changed. -/
+partial def jvars (cfg : Config) (old : Option LocalContext) (lctx : LocalContext) (i : Nat) (cache : List PrintedVar) (valid : Bool)
+    (acc : List PrintedVar) : MetaM (List PrintedVar) := do
   if i < lctx.numIndices then
     match lctx.getAt? i with
-    | none => jvars cfg old lctx (i + 1) acc
+    | none => jvars cfg old lctx (i + 1) cache valid acc
     | some d =>
       if (!cfg.printAuxDecls && d.isAuxDecl) || (!cfg.printImplementationDetailHyps && d.isImplementationDetail && !d.isAuxDecl) then
-        jvars cfg old lctx (i + 1) acc
+        jvars cfg old lctx (i + 1) cache valid acc
       else
-        let known := match old with | some o => (o.find? d.fvarId).isSome | none => false
-        jvars cfg old lctx (i + 1) (acc.push (← jvar cfg known d))
-  else return acc
+        let hit := if valid then dropTo d.fvarId.name cache else none
+        match hit with
+        | some (p, rest) =>
+          if p.user != d.userName then
+            let known := match old with | some o => (o.find? d.fvarId).isSome | none => false
+            let j ← jvar cfg known d
+            jvars cfg old lctx (i + 1) [] false ({ fvar := d.fvarId.name, user := d.userName, type := d.type, value := d.value?, json := j } :: acc)
+          else if !d.type.hasMVar && sameExpr p.type d.type && sameValue p.value d.value? then
+            jvars cfg old lctx (i + 1) rest valid (p :: acc)
+          else
+            let j ← jvar cfg false d
+            jvars cfg old lctx (i + 1) rest valid ({ p with type := d.type, value := d.value?, json := j } :: acc)
+        | none =>
+          let known := match old with | some o => (o.find? d.fvarId).isSome | none => false
+          let j ← jvar cfg known d
+          jvars cfg old lctx (i + 1) cache valid ({ fvar := d.fvarId.name, user := d.userName, type := d.type, value := d.value?, json := j } :: acc)
+  else return rev acc
 
 def fragmentOf (fs : List (MVarId × Fragment)) (g : MVarId) : Option Fragment :=
   match fs with
@@ -111,60 +141,92 @@ def fragmentText : Option Fragment → String
   | some (.calc _) => "calc"
   | some _ => "conv"
 
-@[noinline] def jgoalIn (cfg : Config) (fragment : String) (old : Option LocalContext) (g : MVarId) (d : MetavarDecl)
-    (lctx : LocalContext) : MetaM Json := do
-  let vars ← jvars cfg old lctx 0 #[]
+def valueHasMVar (p : PrintedVar) : Bool := match p.value with | some v => v.hasMVar | none => false
+
+@[noinline] def jgoalIn (cfg : Config) (fragment : String) (old : Option LocalContext) (cache : List PrintedVar) (g : MVarId) (d : MetavarDecl)
+    (lctx : LocalContext) : MetaM Printed := do
+  let vars ← jvars cfg old lctx 0 cache true []
   let target ← inst d.type
   -- inside `conv` the target is `lhs = ?rhs`, marked; what the user works on is the left-hand side
   let target := match fragment with
     | "conv" => match isLHSGoal? target with | some lhs => lhs | none => target
     | _ => target
-  let fields := [("fragment", .str fragment), ("target", ← jexpr cfg target), ("vars", .arr vars)]
+  let fields := [("fragment", Json.str fragment), ("target", ← jexpr cfg target), ("vars", .arr (toArr (mapList (fun (p : PrintedVar) => p.json) vars)))]
   let fields := if d.userName.isAnonymous then fields else ("userName", jname d.userName.eraseMacroScopes) :: fields
-  return Json.mkObj (("name", jname g.name) :: fields)
+  let isOpen := d.type.hasMVar || some? (fun (p : PrintedVar) => p.type.hasMVar || valueHasMVar p) vars
+  return { goal := g.name, fragment := fragment, closed := !isOpen, vars := vars, json := Json.mkObj (("name", jname g.name) :: fields) }
 
 @[noinline] def sane (opts : Options) (lctx : LocalContext) : LocalContext :=
   (lctx.sanitizeNames { options := opts }).1
 
 /-- The protocol's `Goal`. `old`: with `noRepeat`, variables of that context are named only. -/
-def jgoal (cfg : Config) (fragments : List (MVarId × Fragment)) (old : Option LocalContext) (g : MVarId) : MetaM Json := do
+def jgoal (cfg : Config) (fragment : String) (old : Option LocalContext) (cache : List PrintedVar) (g : MVarId) : MetaM Printed := do
   let d ← g.getDecl
   let lctx := sane (← getOptions) d.lctx
-  fun mc ms cc cs => jgoalIn cfg (fragmentText (fragmentOf fragments g)) old g d lctx
+  fun mc ms cc cs => jgoalIn cfg fragment old cache g d lctx
     { mc with lctx := lctx, localInstances := d.localInstances } ms cc cs
 
-@[noinline] def jgoalsTerm (cfg : Config) (fragments : List (MVarId × Fragment)) (old : Option LocalContext) (gs : List MVarId) :
-    TermElabM (Array Json) := do
-  let mut out := #[]
+def printedGoal (g : MVarId) : List Printed → Option Printed
+  | [] => none
+  | p :: l => if p.goal == g.name then some p else printedGoal g l
+
+/-- How the goal that the last step acted on had been printed; else any goal's, since contexts are much alike. -/
+def likelyVars (st : GState) (before : List Printed) : List PrintedVar :=
+  match st.parents, before with
+  | _, [] => []
+  | p :: _, q :: _ => match printedGoal p before with | some x => x.vars | none => q.vars
+  | [], q :: _ => q.vars
+
+@[noinline] def jgoalsTerm (cfg : Config) (st : GState) (before : List Printed) (old : Option LocalContext) (gs : List MVarId) :
+    TermElabM (List Printed) := do
+  let likely := likelyVars st before
+  let mut out : List Printed := []
   for g in gs do
-    let j ← (jgoal cfg fragments old g : MetaM Json)
-    out := out.push j
-  return out
+    let fragment := fragmentText (fragmentOf st.fragments g)
+    match printedGoal g before with
+    | some p =>
+      if p.closed && p.fragment == fragment then out := p :: out
+      else
+        let q ← (jgoal cfg fragment old p.vars g : MetaM Printed)
+        out := q :: out
+    | none =>
+      let q ← (jgoal cfg fragment old likely g : MetaM Printed)
+      out := q :: out
+  return rev out
 
 /-- A goal that could not be printed is still a goal: it must be in the list. -/
 def unprinted (fragments : List (MVarId × Fragment)) (g : MVarId) : Json :=
   Json.mkObj [("name", jname g.name), ("fragment", .str (fragmentText (fragmentOf fragments g))),
     ("target", Json.mkObj [("pp", .str "<failed to pretty print>")]), ("vars", .arr #[])]
 
-/-- The open goals of a state. Printing has a budget of its own; a goal over it is printed without text. -/
-def jgoals (cfg : Config) (st : GState) : IO Json := do
+def goalsJson (ps : List Printed) : Json := .arr (toArr (mapList (fun (p : Printed) => p.json) ps))
+
+/-- The open goals of a state, and the state with them kept. `prev`: the state it came from. Printing has a
+budget of its own; a goal over it is printed without text. -/
+def printGoals (cfg : Config) (prev st : GState) : IO (Json × GState) := do
   match st.goals with
-  | [] => return .arr #[]
+  | [] => return (.arr #[], { st with printed := [] })
   | gs =>
+    let before := if cfg.noRepeat || prev.printedAt != cfg.epoch then [] else prev.printed
     let old := match cfg.noRepeat, st.parents with
       | true, p :: _ => match st.mctx.findDecl? p with | some d => some d.lctx | none => none
       | _, _ => none
-    let r ← runTerm cfg st (jgoalsTerm cfg st.fragments old gs)
+    let r ← runTerm cfg st (jgoalsTerm cfg st before old gs)
     match r.val with
-    | .ok a => return .arr a
+    | .ok ps => return (goalsJson ps, { st with printed := if cfg.noRepeat then [] else ps, printedAt := cfg.epoch })
     | .error _ =>
       let mut out := #[]
       for g in gs do
-        let r ← runTerm cfg st (jgoalsTerm cfg st.fragments old [g])
+        let r ← runTerm cfg st (jgoalsTerm cfg st [] old [g])
         match r.val with
-        | .ok a => out := pushAll a.toList out
+        | .ok ps => out := pushAll (mapList (fun (p : Printed) => p.json) ps) out
         | .error _ => out := out.push (unprinted st.fragments g)
-      return .arr out
+      return (.arr out, { st with printed := [] })
+
+/-- The open goals of a state. -/
+def jgoals (cfg : Config) (st : GState) : IO Json := do
+  let (j, _) ← printGoals cfg st st
+  return j
 
 /-- `ppGoal`, as Lean's own views show a goal. -/
 @[noinline] def goalText (g : MVarId) : MetaM String := do

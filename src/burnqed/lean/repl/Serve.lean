@@ -31,7 +31,8 @@ def optionsSet (r : Ref) (j : Json) : M Json := do
     automaticMode := ← boolD j "automaticMode" c.automaticMode
     timeout := (← nat? j "timeout").getD c.timeout
     maxHeartbeats := (← nat? j "maxHeartbeats").getD c.maxHeartbeats
-    maxRecDepth := (← nat? j "maxRecDepth").getD c.maxRecDepth }
+    maxRecDepth := (← nat? j "maxRecDepth").getD c.maxRecDepth
+    epoch := c.epoch + 1 }
   r.set { s with config := c }
   return Json.mkObj []
 
@@ -57,6 +58,7 @@ def execute (r : Ref) (cmd : String) (j : Json) : M Json :=
   | "goal.start" => goalStart r j
   | "goal.print" => goalPrint r j
   | "goal.delete" => goalDelete r j
+  | "goal.subsume" => goalSubsume r j
   | "goal.continue" => goalContinue r j
   | "goal.save" => notSupported cmd
   | "goal.load" => notSupported cmd
@@ -75,14 +77,20 @@ def execute (r : Ref) (cmd : String) (j : Json) : M Json :=
   | "frontend.process" => frontendProcess r j
   | "frontend.distil" => frontendDistil r j
   | "qed.start" => qedStart r j
+  | "frontend.track" => frontendTrack r j
+  | "qed.certify" => qedCertify r j
+  | "qed.check" => qedCheck r j
+  | "frontend.refactor" => frontendRefactor r j
 --DISPATCH
   | "env.save" => notSupported cmd
   | "env.load" => notSupported cmd
   | _ => fail "command" ("Unknown command " ++ cmd)
 
-/-- Where the command word ends: at the first blank. -/
-partial def wordEnd (s : String) (p : String.Pos.Raw) : String.Pos.Raw :=
-  if p.atEnd s then p else if (p.get s).isWhitespace then p else wordEnd s (p.next s)
+/-- Where the command word ends: at the first blank, or after `fuel` characters, which no command has. -/
+def wordEnd (s : String) (p : String.Pos.Raw) (fuel : Nat) : String.Pos.Raw :=
+  match fuel with
+  | 0 => p
+  | n + 1 => if p.atEnd s then p else if (p.get s).isWhitespace then p else wordEnd s (p.next s) n
 
 partial def skipSpace (s : String) (p : String.Pos.Raw) : String.Pos.Raw :=
   if p.atEnd s then p else if (p.get s).isWhitespace then skipSpace s (p.next s) else p
@@ -100,8 +108,9 @@ def request (line : String) : M (String × Json) := do
     let j ← parseJson line
     let cmd ← str j "cmd"
     return (cmd, (field? j "payload").getD (Json.mkObj []))
-  let stop := wordEnd line start
+  let stop := wordEnd line start 60
   let cmd := String.Pos.Raw.extract line start stop
+  if !stop.atEnd line && !(stop.get line).isWhitespace then fail "command" ("Unknown command " ++ cmd ++ "…") else
   let argStart := skipSpace line stop
   if argStart.atEnd line then return (cmd, Json.mkObj [])
   let j ← parseJson (String.Pos.Raw.extract line argStart line.rawEndPos)

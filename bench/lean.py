@@ -1,0 +1,170 @@
+"""How fast is Lean from Python, and how far above Lean's own time are we?
+
+    python bench/lean.py [--rounds N] [--setup]
+
+Everything is measured in one run and given as ratios where machines differ: start to ready (files in
+the page cache, and not), resident memory of a worker, the time of a tactic seen from Python over the
+time Lean itself reports for it, and tactics per second for one worker and two, taken in turns.
+`--setup` also times a whole set-up into an empty cache (it downloads).
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from burnqed.core.types import Advanced, Closed, Proposition, Theorem
+from burnqed.lean import protocol
+from burnqed.lean.embedded.progress import Terminal
+from burnqed.lean.pool import Pool
+from burnqed.lean.process import LaunchSpec, LeanProcess
+from burnqed.lean.session import open_session
+from burnqed.lean.toolchain import embedded
+
+MIX = (
+    ("∀ (a b : Nat), a ≤ b → a < b + 1", "intro a b h"),
+    ("∀ (a b : Nat), a ≤ b → a < b + 1", "omega"),
+    ("∀ (a b c : Nat), a * (b + c) = a * c + a * b", "grind"),
+    ("∀ (xs ys : List Nat), (xs ++ ys).length = ys.length + xs.length", "simp [Nat.add_comm]"),
+    ("∀ (xs ys : List Nat), (xs ++ ys).reverse = ys.reverse ++ xs.reverse", "simp"),
+    ("∀ (p q : Prop), p ∧ q → q ∧ p", "exact fun p q h => ⟨h.2, h.1⟩"),
+    ("∀ (p q : Prop), p ∨ q → q ∨ p", "(intro p q h; cases h)"),
+    ("∀ (n : Nat), n + 0 = n", "(intro n; induction n)"),
+    ("∀ (n : Nat), 0 + n = n", "(intro n; rw [Nat.zero_add])"),
+    ("∀ (n : Nat), n % 2 = 0 ∨ n % 2 = 1", "omega"),
+    ("∀ (p q : Prop), p ∧ q → q ∧ p", "exact nonsense"),
+    ("2 ^ 10 = 1024", "decide"),
+)
+
+
+def forget_pages(*folders: Path) -> None:
+    """Ask the kernel to drop these files from its cache; needs no privilege."""
+    for folder in folders:
+        for path in folder.rglob("*"):
+            if path.is_file():
+                with path.open("rb") as file:
+                    os.fsync(file.fileno())
+                    os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+
+
+def resident(pid: int) -> float:
+    """Megabytes."""
+    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
+    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+
+
+async def start_time(spec: LaunchSpec) -> tuple[float, float]:
+    begun = time.perf_counter()
+    process = await LeanProcess.start(spec)
+    seconds = time.perf_counter() - begun
+    memory = resident(process.pid)
+    await process.close()
+    return seconds, memory
+
+
+async def overhead(spec: LaunchSpec, rounds: int) -> tuple[list[float], list[float], float]:
+    """Seconds per tactic seen from here, and as Lean counts them, request by request."""
+    process = await LeanProcess.start(spec)
+    states = {}
+    for text, _ in MIX:
+        reply = await process.request(protocol.start(Proposition(text)))
+        states[text] = int(reply["stateId"])
+    seen, lean = [], []
+    for turn in range(rounds + 2):
+        for text, tactic in MIX:
+            line = protocol.goal_tactic(states[text], 0, tactic)
+            begun = time.perf_counter()
+            reply = await process.request(line)
+            taken = time.perf_counter() - begun
+            if turn >= 2:  # the first two turns compile what they run
+                seen.append(taken)
+                lean.append(reply["us"] / 1e6)
+            if "nextStateId" in reply:
+                await process.request(protocol.goal_delete([reply["nextStateId"]]))
+    memory = resident(process.pid)
+    await process.close()
+    return seen, lean, memory
+
+
+async def search_like(pool: Pool, rounds: int) -> int:
+    """One session that tries every tactic of the mix, again and again."""
+    done = 0
+    for _ in range(rounds):
+        for text, tactic in MIX:
+            async with open_session(pool) as session:
+                state = await session.start(Theorem("bench", Proposition(text)))
+                outcome = await session.apply(state, tactic)
+                assert isinstance(outcome, Advanced | Closed) or tactic == "exact nonsense", outcome
+                done += 1
+    return done
+
+
+async def rate(pool: Pool, sessions: int, rounds: int) -> float:
+    begun = time.perf_counter()
+    counts = await asyncio.gather(*(search_like(pool, rounds) for _ in range(sessions)))
+    return sum(counts) / (time.perf_counter() - begun)
+
+
+async def throughput(spec: LaunchSpec, rounds: int) -> tuple[list[float], list[float]]:
+    """Tactics per second of one worker and of two, in turns."""
+    async with Pool(spec, 1) as one, Pool(spec, 2) as two:
+        await rate(one, 1, 2)
+        await rate(two, 2, 2)
+        single, double = [], []
+        for _ in range(3):
+            single.append(await rate(one, 1, rounds))
+            double.append(await rate(two, 2, rounds))
+    return single, double
+
+
+def setup_time() -> float:
+    with tempfile.TemporaryDirectory() as folder:
+        begun = time.perf_counter()
+        subprocess.run(
+            [str(Path(sys.executable).with_name("burn-qed")), "lean", "install"],
+            env=os.environ | {"BURN_QED_CACHE": folder}, check=True, stdout=subprocess.DEVNULL,
+        )  # fmt: skip
+        return time.perf_counter() - begun
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+    parser.add_argument("--rounds", type=int, default=10)
+    parser.add_argument("--setup", action="store_true")
+    options = parser.parse_args()
+    with Terminal() as progress:
+        toolchain = embedded(progress)
+        spec = toolchain.launch(("Init",))
+    node = Path(spec.command[0]).parent
+    if options.setup:
+        print(f"set-up into an empty cache         {setup_time():8.1f} s")
+    forget_pages(toolchain.where, node)
+    cold, _ = await start_time(spec)
+    warm = [await start_time(spec) for _ in range(5)]
+    print(f"start to ready, cold page cache    {cold:8.2f} s")
+    print(f"start to ready, warm (median of 5) {statistics.median(s for s, _ in warm):8.2f} s")
+    print(f"resident when ready                {statistics.median(m for _, m in warm):8.0f} MB")
+    seen, lean, memory = await overhead(spec, options.rounds)
+    print(f"resident after {len(seen):4} tactics        {memory:8.0f} MB")
+    print(f"a tactic, seen from Python (mean)  {statistics.mean(seen) * 1e3:8.2f} ms")
+    print(f"a tactic, as Lean counts it (mean) {statistics.mean(lean) * 1e3:8.2f} ms")
+    extra = statistics.median(s - t for s, t in zip(seen, lean, strict=True))
+    print(f"difference (median)                {extra * 1e3:8.2f} ms")
+    within = sum(s <= 1.05 * t + 1e-3 for s, t in zip(seen, lean, strict=True)) / len(seen)
+    print(f"within 1.05 × Lean + 1 ms          {within:8.0%}")
+    single, double = await throughput(spec, options.rounds)
+    print(f"tactics/s with sessions, 1 worker  {statistics.median(single):8.1f}")
+    print(f"tactics/s with sessions, 2 workers {statistics.median(double):8.1f}")
+    ratios = [b / a for a, b in zip(single, double, strict=True)]
+    print(f"2 workers over 1 (median of 3)     {statistics.median(ratios):8.2f} ×")
+
+
+if __name__ == "__main__":
+    asyncio.run(main())

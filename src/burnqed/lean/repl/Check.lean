@@ -1,0 +1,457 @@
+/-
+Check: the last word on proofs. Owns `qed.certify`, `qed.check` and `frontend.track`.
+
+Nothing that elaboration added is believed. Every declaration a proof needs is taken out of the
+environment it was elaborated in and replayed, one by one and in order of dependency, through the kernel
+into the environment as it was right after import. A declaration that got past the kernel on the way
+(`debug.skipKernelTC`, a metaprogram) is caught here, because here the kernel sees it.
+-/
+
+namespace Repl
+
+/-! ## Replay -/
+
+abbrev Failures := Std.TreeMap Name String Name.quickCmp
+
+structure Replay where
+  /-- Where the declarations come from. -/
+  src : Environment
+  /-- What the kernel accepted so far, on top of the pristine environment. -/
+  env : Environment
+  /-- Why a declaration is not in `env`. -/
+  failed : Failures := {}
+  /-- Names whose dependencies are being replayed: meeting one again is a cycle. -/
+  pending : NameSet := {}
+  heartbeats : USize
+
+@[noinline] def kernelText (e : Kernel.Exception) : IO String := do
+  try (e.toMessageData {}).toString catch _ => return "kernel error"
+
+@[noinline] def kernelAdd (env : Environment) (heartbeats : USize) (d : Declaration) : Except Kernel.Exception Environment :=
+  env.addDeclCore heartbeats d none
+
+def constsOf (e : Expr) (acc : List Name) : List Name := app e.getUsedConstants.toList acc
+
+/-- Constants that a declaration mentions. -/
+def mentions (src : Environment) (ci : ConstantInfo) : List Name := Id.run do
+  let mut out := constsOf ci.type []
+  match ci with
+  | .thmInfo v => out := constsOf v.value out
+  | .defnInfo v => out := constsOf v.value out
+  | .opaqueInfo v => out := constsOf v.value out
+  | .inductInfo v =>
+    for c in v.ctors do
+      match src.find? c with
+      | some c => out := constsOf c.type out
+      | none => pure ()
+  | .ctorInfo v => out := v.induct :: out
+  | .recInfo v => out := app v.all out
+  | _ => pure ()
+  return out
+
+def inductiveTypes (src : Environment) (all : List Name) : Option (List InductiveType) := Id.run do
+  let mut out : List InductiveType := []
+  let mut ok := true
+  for n in all do
+    match src.find? n with
+    | some (.inductInfo v) =>
+      let mut ctors : List Constructor := []
+      for c in v.ctors do
+        match src.find? c with
+        | some (.ctorInfo cv) => ctors := { name := c, type := cv.type } :: ctors
+        | _ => ok := false
+      out := { name := n, type := v.type, ctors := rev ctors } :: out
+    | _ => ok := false
+  return if ok then some (rev out) else none
+
+/-- The declaration that makes `ci`, where there is one that may be replayed. -/
+def declarationOf (src : Environment) (ci : ConstantInfo) : Except String Declaration :=
+  match ci with
+  | .thmInfo v => .ok (.thmDecl v)
+  | .defnInfo v => match v.safety with
+    | .safe => .ok (.defnDecl v)
+    | _ => .error "unsafe or partial definition"
+  | .opaqueInfo v => if v.isUnsafe then .error "unsafe constant" else .ok (.opaqueDecl v)
+  | .axiomInfo _ => .error "axiom"
+  | .quotInfo _ => .error "quotient primitive"
+  | .inductInfo v =>
+    if v.isUnsafe then .error "unsafe inductive type" else
+    match inductiveTypes src v.all with
+    | some ts => .ok (.inductDecl v.levelParams v.numParams ts false)
+    | none => .error "incomplete inductive type"
+  | .ctorInfo _ => .error "constructor without its type"
+  | .recInfo _ => .error "recursor without its type"
+
+@[noinline] def whyNot (r : Replay) (n : Name) : Option String := r.failed.get? n
+
+@[noinline] def failWith (r : Replay) (n : Name) (why : String) : Replay := { r with failed := r.failed.insert n why }
+
+mutual
+/-- Makes sure that `n` is in `r.env` (checked by the kernel) or in `r.failed`. -/
+partial def replay (r : Replay) (n : Name) : IO Replay := do
+  if r.env.contains n then return r
+  if (whyNot r n).isSome then return r
+  if r.pending.contains n then return failWith r n "circular dependency"
+  match r.src.find? n with
+  | none => return failWith r n ("unknown constant " ++ nameStr n)
+  | some (.ctorInfo v) => viaType r n [v.induct]
+  | some (.recInfo v) => viaType r n v.all
+  | some ci =>
+    let mine := match ci with | .inductInfo v => v.all | _ => [n]
+    let mut r := r
+    for m in mine do r := { r with pending := r.pending.insert m }
+    match declarationOf r.src ci with
+    | .error why => return failWith r n why
+    | .ok d =>
+      let mut deps := []
+      for m in mine do
+        match r.src.find? m with
+        | some c => deps := app (mentions r.src c) deps
+        | none => pure ()
+      let mut bad : Option Name := none
+      for c in deps do
+        if !hasName mine c && !isOwnCtor r.src mine c then
+          r ← replay r c
+          if bad.isNone && !r.env.contains c then bad := some c
+      match bad with
+      | some b =>
+        let why := (whyNot r b).getD "not accepted"
+        return failWith r n ("needs " ++ nameStr b ++ ": " ++ why)
+      | none =>
+        match kernelAdd r.env r.heartbeats d with
+        | .ok env => return { r with env := env }
+        | .error e => return failWith r n (← kernelText e)
+partial def viaType (r : Replay) (n : Name) (all : List Name) : IO Replay := do
+  let mut r := r
+  for t in all do r ← replay r t
+  if r.env.contains n then return r
+  match all with
+  | t :: _ => return failWith r n ("needs " ++ nameStr t ++ ": " ++ (whyNot r t).getD "it does not make this constant")
+  | [] => return failWith r n "belongs to no type"
+partial def isOwnCtor (src : Environment) (mine : List Name) (c : Name) : Bool :=
+  match src.find? c with
+  | some (.ctorInfo v) => hasName mine v.induct
+  | _ => false
+end
+
+def kernelBudget (cfg : Config) : USize :=
+  let n := cfg.maxHeartbeats * 1000
+  Nat.toUSize (if n > 4000000000 then 4000000000 else n)
+
+/-! ## What a term rests on -/
+
+structure Support where
+  /-- Constants that are not imported. -/
+  new : NameSet := {}
+  /-- Imported constants. -/
+  library : NameSet := {}
+  axioms : NameSet := {}
+
+partial def support (src pristine : Environment) (todo : List Name) (acc : Support) : Support :=
+  match todo with
+  | [] => acc
+  | n :: todo =>
+    if acc.library.contains n || acc.new.contains n then support src pristine todo acc
+    else
+      match pristine.find? n with
+      | some ci =>
+        let acc := { acc with library := acc.library.insert n }
+        support src pristine todo (if isRealAxiom pristine ci then { acc with axioms := acc.axioms.insert n } else acc)
+      | none =>
+        let acc := { acc with new := acc.new.insert n }
+        match src.find? n with
+        | none => support src pristine todo acc
+        | some ci =>
+          let acc := match ci with | .axiomInfo _ => { acc with axioms := acc.axioms.insert n } | _ => acc
+          support src pristine (app (mentions src ci) todo) acc
+
+abbrev AxiomMemo := Std.TreeMap Name (List Name) Name.quickCmp
+
+def union (a b : List Name) : List Name := Id.run do
+  let mut out := b
+  for n in a do
+    if !hasName out n then out := n :: out
+  return out
+
+/-- Axioms below an imported constant, where the library has its proofs. -/
+partial def axiomsBelow (env : Environment) (n : Name) (memo : AxiomMemo) : List Name × AxiomMemo :=
+  match memo.get? n with
+  | some l => (l, memo)
+  | none =>
+    match env.find? n with
+    | none => ([], memo)
+    | some ci => Id.run do
+      let mut memo := memo.insert n []
+      let mut out : List Name := if isRealAxiom env ci then [n] else []
+      for m in mentions env ci do
+        let (l, memo') := axiomsBelow env m memo
+        memo := memo'
+        match l with
+        | [] => pure ()
+        | _ => out := union l out
+      return (out, memo.insert n out)
+
+/-- All axioms of a support. Without proofs in the library those that its theorems use are not known: only
+those that the term itself uses are listed. -/
+def allAxioms (r : Ref) (s : Support) : M (List Name) := do
+  let se ← (r.get : IO Session)
+  let mut out := s.axioms.toList
+  if se.proofsAreThere then
+    let mut memo := se.axiomsOf
+    for n in s.library.toList do
+      let (l, m) := axiomsBelow se.pristine n memo
+      memo := m
+      out := union l out
+    let memo' := memo
+    r.modify (fun s => { s with axiomsOf := memo' })
+  return sortNames out
+
+def jconstants (env : Environment) (s : Support) : Json := .arr (toArr (mapList (fun n =>
+  Json.mkObj [("name", jname n), ("module", jname ((moduleOf? env n).getD .anonymous))]) s.library.toList))
+
+/-! ## `qed.certify` -/
+
+@[noinline] def zeroLevels (e : Expr) : Expr :=
+  if e.hasLevelMVar then e.replaceLevel (fun l => match l with | .mvar _ => some .zero | _ => none) else e
+
+@[noinline] def rootPair (root : MVarId) : TermElabM (Expr × Expr × Bool) := do
+  let d ← root.getDecl
+  let type ← instMVars d.type
+  let value ← instMVars (.mvar root)
+  let prop ← isProp type
+  return (type, value, prop)
+
+def certificateName : Name := `_qed.certificate
+
+def qedCertify (r : Ref) (j : Json) : M Json := do
+  let s ← (r.get : IO Session)
+  let st ← getState s (← nat j "stateId")
+  let no (why : String) : M Json := pure (Json.mkObj [("ok", .bool false), ("desc", .str why), ("axioms", .arr #[]), ("constants", .arr #[])])
+  if st.root.name.isAnonymous then no "this state has no single root" else
+  let ran ← runTerm s.config st (rootPair st.root)
+  let (type, value, prop) ← okOr "exception" ran
+  if value.hasExprMVar || type.hasExprMVar then no "the proof is not finished: it contains metavariables" else
+  -- a universe that nothing determines may be any
+  let type := zeroLevels type
+  let value := zeroLevels value
+  if value.hasFVar || type.hasFVar then no "the proof contains free variables" else
+  let start := constsOf type (constsOf value [])
+  let sup := support st.env s.pristine start {}
+  let axioms ← allAxioms r sup
+  let mut rep : Replay := { src := st.env, env := s.pristine, heartbeats := kernelBudget s.config }
+  for n in start do rep ← replay rep n
+  let mut bad : Option String := none
+  for n in start do
+    if bad.isNone && !rep.env.contains n then
+      bad := some (nameStr n ++ ": " ++ (whyNot rep n).getD "not accepted")
+  let finish (ok : Bool) (desc : String) : M Json :=
+    pure (Json.mkObj [("ok", .bool ok), ("desc", .str desc), ("axioms", jnames axioms), ("constants", jconstants s.pristine sup)])
+  match bad with
+  | some b => finish false b
+  | none =>
+    let d := if prop then Declaration.thmDecl { name := certificateName, levelParams := st.levels, type := type, value := value }
+      else Declaration.defnDecl { name := certificateName, levelParams := st.levels, type := type, value := value, hints := .opaque, safety := .safe }
+    match kernelAdd rep.env rep.heartbeats d with
+    | .error e => finish false (← kernelText e)
+    | .ok _ => if hasName axioms ``sorryAx then finish false "the proof contains sorry" else finish true ""
+
+/-! ## Comparing declarations -/
+
+def sameNames : List Name → List Name → Bool
+  | [], [] => true
+  | a :: as, b :: bs => a == b && sameNames as bs
+  | _, _ => false
+
+/-- Equal as the kernel sees them: same kind, universe parameters, type and, except for theorems, value.
+`==` on expressions ignores binder names and binder kinds. -/
+def sameDecl (a b : ConstantInfo) : Bool :=
+  sameNames a.levelParams b.levelParams && sameType a.type b.type && (match a, b with
+    | .thmInfo _, .thmInfo _ => true
+    | .axiomInfo x, .axiomInfo y => x.isUnsafe == y.isUnsafe
+    | .defnInfo x, .defnInfo y => sameType x.value y.value && x.safety == y.safety
+    | .opaqueInfo x, .opaqueInfo y => sameType x.value y.value && x.isUnsafe == y.isUnsafe
+    | .inductInfo x, .inductInfo y => sameNames x.ctors y.ctors && sameNames x.all y.all && x.numParams == y.numParams && x.isUnsafe == y.isUnsafe
+    | .ctorInfo x, .ctorInfo y => x.induct == y.induct && x.cidx == y.cidx
+    | .recInfo x, .recInfo y => sameNames x.all y.all
+    | .quotInfo _, .quotInfo _ => true
+    | _, _ => false)
+
+def levelsAs (ns : List Name) : List Level := mapList Level.param ns
+
+/-- Is `ci` the statement of `target`, up to the names of universe parameters? -/
+def sameStatement (target ci : ConstantInfo) : Bool :=
+  len target.levelParams 0 == len ci.levelParams 0 &&
+    sameType (target.type.instantiateLevelParams target.levelParams (levelsAs ci.levelParams)) ci.type
+
+/-! ## `qed.check` -/
+
+/-- The declarations of a text with the piece they come from, in source order. -/
+def declared (t : Text) : List (Piece × ConstantInfo) := Id.run do
+  let mut out : List (Piece × ConstantInfo) := []
+  for p in t.pieces do
+    let added := addedConstants p.envBefore p.envAfter
+    for n in sortNames (mapList (fun (c : Name × ConstantInfo) => c.1) added) do
+      match p.envAfter.find? n with
+      | some ci => out := (p, ci) :: out
+      | none => pure ()
+  return rev out
+
+def allMessages (t : Text) : List Message := Id.run do
+  let mut out := []
+  for p in t.pieces do out := app out p.messages
+  return out
+
+def isPartialDef : ConstantInfo → Bool
+  | .defnInfo v => match v.safety with | .partial => true | _ => false
+  | _ => false
+
+def jdeclaration (env : Environment) (ci : ConstantInfo) : Json :=
+  Json.mkObj [("name", jname ci.name), ("kind", .str (kindText env ci)), ("isUnsafe", .bool ci.isUnsafe), ("isPartial", .bool (isPartialDef ci))]
+
+/-- What a file declares, after replay: the kernel's version where it has one, else the elaborator's. -/
+def found (rep : Replay) (pristine : Environment) (n : Name) : Option ConstantInfo :=
+  if pristine.contains n then none
+  else match rep.env.find? n with
+    | some ci => some ci
+    | none => rep.src.find? n
+
+def qedCheck (r : Ref) (j : Json) : M Json := do
+  let s ← (r.get : IO Session)
+  let file ← str j "file"
+  let reference? ← str? j "reference"
+  let hide := (← names? j "hide").getD []
+  let target? ← str? j "target"
+  let header ← boolD j "readHeader" false
+  let target ← match target? with
+    | none => pure none
+    | some t => match s.pristine.find? (toName t) with
+      | some ci => pure (some ci)
+      | none => fail "index" ("Symbol not found: " ++ t)
+  let mut env := s.pristine
+  for n in hide do
+    let (e, _) ← hideConstant s.config env n
+    env := e
+  let ref? ← match reference? with
+    | none => pure none
+    | some t => do
+      let ps ← if header then skipHeader s t else pure {}
+      let x ← (elaborate s env t false ps : IO Text)
+      pure (some x)
+  let ps ← if header then skipHeader s file else pure {}
+  let text ← (elaborate s env file false ps : IO Text)
+  let decls := declared text
+  -- replay everything the file declared, and everything else that elaboration left behind
+  let mut rep : Replay := { src := text.env, env := s.pristine, heartbeats := kernelBudget s.config }
+  for (_, ci) in decls do
+    match ci with
+    | .axiomInfo _ => rep := failWith rep ci.name "axiom"
+    | _ => rep ← replay rep ci.name
+  let mut shadowed : List Name := []
+  for (n, _) in newConstants text.env do
+    if s.pristine.contains n then shadowed := n :: shadowed
+  -- replies
+  let mut theorems := #[]
+  for (p, ci) in decls do
+    if isThm ci && isUserName ci.name then
+      let ci := (found rep s.pristine ci.name).getD ci
+      let sup := support text.env s.pristine (mentions text.env ci) {}
+      let axioms ← allAxioms r sup
+      let kernel := match shadowed, whyNot rep ci.name with
+        | n :: _, _ => some ("the file redeclares the library's " ++ nameStr n)
+        | [], some why => some why
+        | [], none => if rep.env.contains ci.name then none else some "not accepted"
+      let type ← jexprM { s with env := text.env, scope := {} } ci.type
+      let refState := match ref? with
+        | none => Json.null
+        | some t => match (if s.pristine.contains ci.name then none else t.env.find? ci.name) with
+          | none => .str "missing"
+          | some rc => .str (if sameDecl rc ci then "same" else "differs")
+      let fields : List (String × Json) := [("name", jname ci.name), ("type", type), ("axioms", jnames axioms),
+        ("constants", jconstants s.pristine sup), ("kernel", match kernel with | none => .null | some k => .str k),
+        ("hasSorry", .bool (hasName axioms ``sorryAx)), ("reference", refState), ("heartbeats", jnum p.heartbeats)]
+      let fields := match target with
+        | none => fields
+        | some t => ("target", .str (if sameStatement t ci then "same" else "differs")) :: fields
+      theorems := theorems.push (Json.mkObj fields)
+  let mut missingThms : List Name := []
+  let mut changed : List Name := []
+  let mut refMessages := #[]
+  match ref? with
+  | none => pure ()
+  | some t =>
+    refMessages ← (jmessages (allMessages t) : IO _)
+    -- what the statements rest on, besides all that a person declared
+    let mut below : Support := {}
+    for (_, ci) in declared t do
+      if isThm ci && isUserName ci.name then
+        below := support t.env s.pristine (constsOf ci.type []) below
+    for (_, ci) in declared t do
+      if isThm ci && isUserName ci.name then
+        match found rep s.pristine ci.name with
+        | some (.thmInfo _) => pure ()
+        | _ => missingThms := ci.name :: missingThms
+      else if isUserName ci.name || below.new.contains ci.name then
+        match found rep s.pristine ci.name with
+        | none => changed := ci.name :: changed
+        | some fc => if !sameDecl ci fc then changed := ci.name :: changed
+  let mut cmds := #[]
+  for p in text.pieces do
+    if !(terminal p.stx) then cmds := cmds.push (Json.mkObj [("kind", jname p.stx.getKind), ("boundary", jpair p.start p.stop)])
+  let mut failures : List (String × Json) := []
+  for (_, ci) in decls do
+    match whyNot rep ci.name with
+    | some why => failures := (nameStr ci.name, .str why) :: failures
+    | none => pure ()
+  return Json.mkObj [
+    ("commands", .arr cmds), ("messages", .arr (← (jmessages (allMessages text) : IO _))), ("referenceMessages", .arr refMessages),
+    ("declarations", .arr (toArr (mapList (fun (d : Piece × ConstantInfo) => jdeclaration text.env d.2) decls))),
+    ("theorems", .arr theorems), ("missing", jnames (rev missingThms)), ("changed", jnames (rev changed)),
+    ("notReplayed", Json.mkObj failures), ("shadowed", jnames shadowed)]
+
+/-! ## `frontend.track` -/
+
+/-- Why `dst` is not `src` with its `sorry`s filled in; `none` where it is. -/
+def trackFailure (s : Session) (src dst : Text) : IO (Option String) := do
+  let mut rep : Replay := { src := dst.env, env := s.env, heartbeats := kernelBudget s.config }
+  for (_, ci) in declared dst do
+    if ci.type.hasSorry then return some ("Definition type has sorry: " ++ nameStr ci.name)
+    match ci.value? (allowOpaque := true) with
+    | some v => if v.hasSorry then return some ("Definition value has sorry: " ++ nameStr ci.name)
+    | none => pure ()
+    match ci with
+    | .axiomInfo _ => if !(src.env.contains ci.name) then return some ("Adding axiom is not allowed: " ++ nameStr ci.name)
+    | _ =>
+      if !ci.isUnsafe && !isPartialDef ci then
+        rep ← replay rep ci.name
+        match whyNot rep ci.name with
+        | some why => return some (nameStr ci.name ++ ": " ++ why)
+        | none => pure ()
+  for (_, a) in declared src do
+    if isUserName a.name then
+      match dst.env.find? a.name with
+      | none => return some (nameStr a.name ++ " not accounted for")
+      | some b =>
+        if !sameNames a.levelParams b.levelParams then return some ("Level param clash of " ++ nameStr a.name)
+        if !sameType a.type b.type then return some ("Type clash of " ++ nameStr a.name)
+        let filled := match a.value? (allowOpaque := true) with | some v => v.hasSorry | none => false
+        let ok := if filled then kindText src.env a == kindText dst.env b
+          else match a, b with
+            | .thmInfo x, .thmInfo y => sameType x.value y.value
+            | _, _ => sameDecl a b
+        if !ok then return some ("Definition clash of " ++ nameStr a.name)
+  return none
+
+def frontendTrack (r : Ref) (j : Json) : M Json := do
+  let s ← (r.get : IO Session)
+  let src ← (elaborate s s.env (← str j "src") false : IO Text)
+  let dst ← (elaborate s s.env (← str j "dst") false : IO Text)
+  let a := allMessages src
+  let b := allMessages dst
+  if some? isError a || some? isError b then
+    return Json.mkObj [("srcMessages", .arr (← (jmessages a : IO _))), ("dstMessages", .arr (← (jmessages b : IO _)))]
+  let none' := [("srcMessages", Json.arr #[]), ("dstMessages", Json.arr #[])]
+  match (← (trackFailure s src dst : IO _)) with
+  | some why => return Json.mkObj (("failure", .str why) :: none')
+  | none => return Json.mkObj none'
+
+end Repl
