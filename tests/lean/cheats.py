@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (an entry is a line, however long its Lean is)
 """Proofs that are none, of every kind we could think of. The judge must refuse them all.
 
 `reason` is a pattern that the verdict's reason must contain; `plain_lean` says that plain Lean
@@ -53,7 +54,13 @@ def _file(
 
 
 def _against(
-    name: str, submission: str, reference: str, reason: str = DIFFERS, *, theorem: str = "a", lean: bool = True
+    name: str,
+    submission: str,
+    reference: str,
+    reason: str = DIFFERS,
+    *,
+    theorem: str = "a",
+    lean: bool = True,
 ) -> CheatFile:
     return CheatFile(name, submission, reference, theorem, reason, lean)
 
@@ -70,10 +77,10 @@ SORRIES = (
     _file("exact sorry", "theorem a : 1 = 2 := by exact sorry\n", UNPROVED),
     _file("sorry in brackets", "theorem a : 1 = 2 := by exact (by sorry : _)\n", UNPROVED),
     _file("admit", "theorem a : 1 = 2 := by admit\n", UNPROVED),
-    _file("sorryAx", "theorem a : 1 = 2 := sorryAx _\n", UNPROVED),
+    _file("sorryAx", "theorem a : 1 = 2 := sorryAx _ false\n", UNPROVED),
     _file("sorryAx named", "theorem a : 1 = 2 := sorryAx (α := 1 = 2) (synthetic := true)\n", UNPROVED),
     _file("sorryAx rooted", "theorem a : 1 = 2 := @_root_.sorryAx (1 = 2) false\n", UNPROVED),
-    _file("sorryAx quoted", "theorem a : 1 = 2 := «sorryAx» _\n", UNPROVED),
+    _file("sorryAx quoted", "theorem a : 1 = 2 := «sorryAx» _ false\n", UNPROVED),
     _file("sorry quoted", "theorem a : 1 = 2 := «sorry»\n", UNPROVED, lean=False),
     _file("sorry in have", "theorem a : 1 = 2 := by\n  have h : False := sorry\n  exact h.elim\n", UNPROVED),
     _file("sorry in a helper", "theorem h : False := sorry\n\ntheorem a : 1 = 2 := h.elim\n", UNPROVED),
@@ -84,7 +91,7 @@ SORRIES = (
     _file("sorry in a class", "class C : Prop where\n  bad : False\n\ninstance : C := ⟨sorry⟩\n\ntheorem a : 1 = 2 := (C.bad).elim\n", UNPROVED),
     _file("sorry in where", "theorem a : 1 = 2 := h\nwhere h : 1 = 2 := sorry\n", UNPROVED),
     _file("sorry in let rec", "theorem a : 1 = 2 := by\n  let rec h : 1 = 2 := sorry\n  exact h\n", UNPROVED),
-    _file("sorry in decreasing_by", "theorem a (n : Nat) : n = n + 1 := a n\ntermination_by n\ndecreasing_by sorry\n", UNPROVED),
+    _file("sorry in decreasing_by", "theorem a (n : Nat) : n = n + 1 := Nat.succ.inj (a (n + 1))\ntermination_by n\ndecreasing_by sorry\n", UNPROVED),
     _file("stop", "theorem a : 1 = 2 := by\n  stop\n  rfl\n", UNPROVED),
     _file("an error behind it", "theorem h : 1 = 2 := by rfl\n\ntheorem a : 1 = 2 := h\n", r"sorry|compile", lean=False),
     _file("an unknown name", "theorem a : 1 = 2 := nothing_of_that_name\n", r"compile|sorry", lean=False),
@@ -92,11 +99,11 @@ SORRIES = (
     _file("an empty block", "theorem a : 1 = 2 := by\n", r"compile|sorry", lean=False),
     _file("no proof", "theorem a : 1 = 2\n", r"compile|not in the file|sorry", lean=False),
     _file("sorry in its type", "theorem a : (sorry : Nat) = 3 := sorry\n", UNPROVED),
-    _file("sorry taken modulo", "theorem a : 1 = 2 := absurd (rfl : (sorry % 2 : Nat) = (sorry % 2 : Nat)) (by sorry)\n", UNPROVED),
+    _file("sorry taken modulo", "theorem h (f : ∀ n : Nat, n < 2 → 1 = 2) : 1 = 2 := f (sorry%2) (Nat.mod_lt _ (by decide))\n\ntheorem a : (∀ n : Nat, n < 2 → 1 = 2) → 1 = 2 := h\n", UNPROVED),
     _file("sorry modulo only", "def k : Nat := (sorry%2)\n\ntheorem a : k = k := rfl\n", UNPROVED),  # HOLE? `sorry%` is looked up
     _file("sorry glued to a number", "theorem a : 1 = 2 := by iterate 1sorry\n", UNPROVED),
     _file("sorry in an interpolation", 'theorem a : 1 = 2 := by\n  have h : ∀ _ : String, 1 = 2 := fun _ => by sorry\n  exact h s!"{(sorry : Nat)}"\n', UNPROVED),
-    _file("lcProof", "theorem a : 1 = 2 := lcProof\n", UNPROVED),
+    _file("lcProof", "theorem a : 1 = 2 := lcProof\n", UNPROVED, lean=False),
     _file("lcUnreachable", "def h : 1 = 2 := lcUnreachable\n\ntheorem a : 1 = 2 := h\n", ANY, lean=False),
 )  # fmt: skip
 
@@ -135,16 +142,17 @@ AXIOMS = (
     _file("axiom named like an allowed one", "namespace Classical\naxiom choice' : False\nend Classical\n\ntheorem a : 1 = 2 := Classical.choice'.elim\n", DECLARES),
     _file("propext of one's own", "namespace N\naxiom propext : False\ntheorem a : 1 = 2 := propext.elim\nend N\n", DECLARES, theorem="N.a"),
     _file("axiom glued to a number", "theorem b : 1 = 1 := Eq.refl 1axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),  # HOLE? one number to us
+    _file("axiom glued to a binary number", "def n := 0b1axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),  # HOLE?
     _file("axiom glued to an option", "set_option maxRecDepth 1000axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),  # HOLE?
     _file("axiom glued to an inverse", "theorem b (x : Rat) : x⁻¹ = x⁻¹ := @rfl _ x⁻¹axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),  # HOLE? ¹ is a digit to us
     _file("axiom behind a comment", "/-/- -/ axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),  # HOLE? Lean skips the / behind /-
-    _file("opaque", "opaque w : {n : Nat // n = n}\n\ntheorem a : w.1 = w.1 := w.2 ▸ rfl\n", DECLARES),
+    _file("opaque", "opaque w : Nat\n\ntheorem a : w = w := rfl\n", DECLARES),
     _file("unsafe def", "unsafe def h : Nat := h\n\ntheorem a : 1 = 1 := rfl\n", DECLARES),
     _file("unsafe theorem", "unsafe theorem a : 1 = 2 := a\n", DECLARES, lean=False),
     _file("unsafe term", "theorem a : 1 = 1 := unsafe rfl\n", DECLARES, lean=False),
     _file("unsafe inductive", "unsafe inductive B\n  | mk : (B → False) → B\n\ntheorem a : 1 = 1 := rfl\n", DECLARES),
     _file("implemented_by", "def f : Nat := 1\n\n@[implemented_by f] def g : Nat := 2\n\ntheorem a : g = 2 := rfl\n", CODE),
-    _file("initialize", "initialize pure ()\n\ntheorem a : 1 = 1 := rfl\n", CODE, lean=False),
+    _file("initialize", "initialize pure ()\n\ntheorem a : 1 = 1 := rfl\n", CODE),
     _file("a hypothesis for a proof", "variable (h : False)\ninclude h\n\ntheorem a : 1 = 2 := h.elim\n", DIFFERS, reference="theorem a : 1 = 2 := sorry\n"),
 )  # fmt: skip
 
@@ -152,7 +160,7 @@ AXIOMS = (
 
 CODE_FILES = (
     _file("macro", 'macro "easy" : tactic => `(tactic| sorry)\n\ntheorem a : 1 = 2 := by easy\n', CODE),
-    _file("macro of a term", 'macro "triv" : term => `(sorryAx _)\n\ntheorem a : 1 = 2 := triv\n', CODE),
+    _file("macro of a term", 'macro "triv" : term => `(sorryAx _ false)\n\ntheorem a : 1 = 2 := triv\n', CODE),
     _file("macro_rules", "macro_rules | `(tactic| rfl) => `(tactic| sorry)\n\ntheorem a : 1 = 2 := by rfl\n", CODE),
     _file("macro over theorem", "macro_rules | `(tactic| decide) => `(tactic| sorry)\n\ntheorem a : 1 = 2 := by decide\n", CODE),
     _file("syntax", 'syntax "easy" : tactic\nmacro_rules | `(tactic| easy) => `(tactic| sorry)\n\ntheorem a : 1 = 2 := by easy\n', CODE),
@@ -177,11 +185,11 @@ CODE_FILES = (
     _file("elab_rules", "elab_rules : tactic | `(tactic| rfl) => pure ()\n\ntheorem a : 1 = 2 := by rfl\n", CODE, lean=False),
     _file("simproc", "simproc s (1 = 2) := fun _ => return .done { expr := .const `True [] }\n\ntheorem a : 1 = 2 := by simp\n", CODE, lean=False),
     _file("simproc_decl", "simproc_decl s (1 = 2) := fun _ => return .done { expr := .const `True [] }\n\ntheorem a : 1 = 2 := by simp [s]\n", CODE, lean=False),
-    _file("macro attribute", "@[macro Lean.Parser.Term.app] def m : Lean.Macro := fun _ => `(sorry)\n\ntheorem a : 1 = 2 := id rfl\n", CODE, lean=False),
-    _file("macro attribute later", "def m : Lean.Macro := fun _ => `(sorry)\n\nattribute [simp, local macro Lean.Parser.Term.app] m\n\ntheorem a : 1 = 2 := id rfl\n", CODE, lean=False),
+    _file("macro attribute", "@[macro Lean.Parser.Term.app] def m : Lean.Macro := fun _ => `(sorry)\n\ntheorem a : 1 = 2 := id rfl\n", CODE),
+    _file("macro attribute later", "def m : Lean.Macro := fun _ => `(sorry)\n\nattribute [simp, local macro Lean.Parser.Term.app] m\n\ntheorem a : 1 = 2 := id rfl\n", CODE),
     _file("compiler pass", "@[cpass] def m : Nat := 1\n\ntheorem a : 1 = 1 := rfl\n", r"attribute|installs", lean=False),  # HOLE? attributes are a list of bad ones
     _file("grind propagator", "@[grind_propagator] def m : Nat := 1\n\ntheorem a : 1 = 1 := rfl\n", r"attribute|installs", lean=False),  # HOLE?
-    _file("init attribute", "@[init] def m : IO Unit := pure ()\n\ntheorem a : 1 = 1 := rfl\n", CODE, lean=False),
+    _file("init attribute", "@[init] def m : IO Unit := pure ()\n\ntheorem a : 1 = 1 := rfl\n", CODE),
     _file("tactic attribute", "@[tactic Lean.Parser.Tactic.tacticRfl] def m : Nat := 1\n\ntheorem a : 1 = 1 := rfl\n", CODE, lean=False),
     _file("skip the kernel", "set_option debug.skipKernelTC true in\ntheorem a : 1 = 2 := by rfl\n", CODE, lean=False),
     _file("skip the kernel for all", "set_option debug.skipKernelTC true\n\ntheorem a : 1 = 1 := rfl\n", CODE),
@@ -207,6 +215,7 @@ CODE_FILES = (
     _file("eval behind a nested comment", "/-/- -/\n#eval 1 + 1\n\ntheorem a : 1 = 1 := rfl\n", CODE),
     _file("macro behind a nested comment", '/-/- -/ macro "easy" : tactic => `(tactic| sorry)\n\ntheorem a : 1 = 2 := by easy\n', CODE),
     _file("run_tac behind an arrow", "theorem a : 1 = 2 := by first | rw [<--x] | run_tac pure ()\n", CODE, lean=False),
+    _file("sorry behind a nested comment", "theorem a : 1 = 2 := by\n  show 1 = 2/-/- -/; sorry\n", UNPROVED),
     _file("sorry behind an arrow", "theorem a : 1 = 2 := by first | rw [<--x] | sorry\n", UNPROVED),
     _file("sorry behind a subtype", "theorem a : 1 = 2 := by first | exact (fun x : {x : Int //-x = 0} => x) | sorry\n", UNPROVED),
     _file("sorry behind an or", "theorem a : 1 = 2 := by first | exact (1 = 1 \\/-x) | sorry\n", UNPROVED),
@@ -248,7 +257,7 @@ STATEMENTS = (
     _against("an example", "example (n : Nat) : n < n + 2 := by omega\n", ONE),
     _against("missing", "theorem b (n : Nat) : n < n + 2 := by omega\n", ONE),
     _against("commented out", "/-\ntheorem a (n : Nat) : n < n + 2 := by omega\n-/\ntheorem b : True := trivial\n", ONE),
-    _against("nested comment around it", "/- /- -/\ntheorem a (n : Nat) : n < n + 2 := by omega\n/- -/ -/\n", ONE),
+    _against("nested comment around it", "/- /- -/\ntheorem a (n : Nat) : n < n + 2 := by omega\n/- -/ -/\ntheorem b : True := trivial\n", ONE),
     _against("half in a comment", "theorem a (n : Nat) : n < n /- + 2 := by omega -/ + 3 := by omega\n", ONE),
     _against("private", "private theorem a (n : Nat) : n < n + 2 := by omega\n", ONE),
     _against("only the reference again", ONE, ONE, UNPROVED),
@@ -277,9 +286,9 @@ STATEMENTS = (
     _against("instance taken away", "attribute [-instance] instLENat\n\ninstance L : LE Nat := ⟨fun _ _ => True⟩\n\ntheorem a : 3 ≤ 2 := trivial\n", "theorem a : 3 ≤ 2 := sorry\n"),
     _against("a coercion of one's own", "instance : Coe Bool Nat := ⟨fun _ => 0⟩\n\ntheorem a (b : Bool) : ((b : Nat)) = 0 := rfl\n", "theorem a (b : Bool) : b.toNat = 0 := sorry\n"),
     _against("a local variable for a constant", "theorem a (p : Nat → Prop) (h : p 4) : p 4 := h\n", "def p (n : Nat) : Prop := n = 5\n\ntheorem a : p 4 := sorry\n"),
-    _against("a Greek capital", "inductive Νat\n  | zero\n\ntheorem a (x y : Νat) : x = y := by cases x; cases y; rfl\n", "theorem a (x y : Nat) : x = y := sorry\n"),  # noqa: RUF001
-    _against("a Cyrillic letter", "def dоuble (n : Nat) : Nat := 0\n\ntheorem a (n : Nat) : dоuble n = 0 := rfl\n", DOUBLE + "theorem a (n : Nat) : double n = 0 := sorry\n", r"look-alike", lean=False),  # noqa: RUF001
-    _file("fullwidth", "theorem a : 1 = 2 := ｓorry\n", r"look-alike", lean=False),  # noqa: RUF001
+    _against("a Greek capital", "inductive Νat\n  | zero\n\ntheorem a (x y : Νat) : x = y := by cases x; cases y; rfl\n", "theorem a (x y : Nat) : x = y := sorry\n"),
+    _against("a Cyrillic letter", "def dоuble (n : Nat) : Nat := 0\n\ntheorem a (n : Nat) : dоuble n = 0 := rfl\n", DOUBLE + "theorem a (n : Nat) : double n = 0 := sorry\n", r"look-alike", lean=False),
+    _file("fullwidth", "theorem a : 1 = 2 := ｓorry\n", r"look-alike", lean=False),
     _file("zero width", "theorem a : 1 = 2 := so\u200brry\n", r"invisible", lean=False),
     _file("right to left", "theorem a : 1 = 1 := rfl -- \u202e yrros\n", r"invisible"),
     _file("soft hyphen", "theorem a : 1 = 2 := sor\u00adry\n", r"invisible", lean=False),

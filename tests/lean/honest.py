@@ -1,3 +1,4 @@
+# ruff: noqa: E501 (an entry is a line, however long its Lean is)
 """Honest Lean, of many kinds, that the judge must accept.
 
 All of it compiles in plain Lean 4.28 with the core library alone, without errors and without
@@ -386,6 +387,7 @@ HONEST: tuple[HonestFile, ...] = (
     _file("export and abbreviations", "namespace N\ndef k : Nat := 3\nend N\n\nexport N (k)\n\nabbrev Num := Nat\n\ntheorem a : (k : Num) = 3 := rfl\n"),
     _file("coercions", "theorem a (n : Nat) : ((n : Int) + 1) = ((n + 1 : Nat) : Int) := by\n  simp\n\ntheorem b (x : Rat) (h : x⁻¹ = 2) : 2 = x⁻¹ := h.symm\n", 2),
     _file("a module doc first", "/-!\n# A file\nwith a title\n-/\n\ntheorem a : 1 = 1 := rfl\n", 1, "/-!\n# A file\nwith a title\n-/\n\ntheorem a : 1 = 1 := sorry\n"),
+    _file("noncomputable section", "noncomputable section\ndef f : Nat := Classical.choice ⟨1⟩\n\ntheorem a : f = f := rfl\nend\n"),
     _file("no final newline", "theorem a : 1 = 1 := rfl"),
     _file("semicolons", "theorem a (p q : Prop) (h : p ∧ q) : q ∧ p := by cases h; constructor; assumption; assumption\n"),
     _file("a structure with a stop", "structure Span where\n  start : Nat\n  stop : Nat\n\ntheorem a : ({ start := 1, stop := 2 } : Span).stop = 2 := rfl\n"),
@@ -416,7 +418,17 @@ HONEST_PROOFS: tuple[HonestProof, ...] = (
     _text("definitions before", "def f (n : Nat) := n + 1\n\ntheorem t (n : Nat) : f n ≠ 0 :=", "unfold f", "omega"),
     _text("open in", "open Nat in\ntheorem t : 1 ≤ 2 := by", "exact le_succ 1"),
     _text("comment behind", "theorem t : 1 = 1 := by\n  sorry -- to do", "rfl"),
-    _library("Nat.add_comm", "intro n m", "induction m with\n| zero => exact (Nat.zero_add n).symm ▸ rfl\n| succ k ih => rw [Nat.add_succ, Nat.succ_add, ih]"),
+    _library(
+        "Nat.add_comm", "intro n m",
+        "have z : ∀ k : Nat, 0 + k = k := by\n  intro k\n  induction k using Nat.rec with\n  | zero => rfl\n"
+        "  | succ k ih => exact congrArg Nat.succ ih",
+        "have s : ∀ a b : Nat, Nat.succ a + b = Nat.succ (a + b) := by\n  intro a b\n"
+        "  induction b using Nat.rec with\n  | zero => rfl\n  | succ k ih => exact congrArg Nat.succ ih",
+        "induction m using Nat.rec with\n| zero => exact (z n).symm\n"
+        "| succ k ih => exact (congrArg Nat.succ ih).trans (s k n).symm",
+    ),
+    # The eliminator that `induction` takes, Nat.recAux, stands in the theorem's own module.
+    _library("Nat.zero_add", "intro n", "induction n with\n| zero => rfl\n| succ k ih => exact congrArg Nat.succ ih"),
     _library("List.append_nil", "intro α as", "induction as with\n| nil => rfl\n| cons x xs ih => exact congrArg (List.cons x) ih"),
     _library("List.length_map", "intro α β as f", "induction as with\n| nil => rfl\n| cons x xs ih => exact congrArg Nat.succ ih"),
     _library("and_comm", "intro a b", "exact Iff.intro (fun h => ⟨h.2, h.1⟩) (fun h => ⟨h.2, h.1⟩)"),

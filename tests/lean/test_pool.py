@@ -11,13 +11,13 @@ from typing import Any, ClassVar
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scripted_repl import launch, left_behind, runs
 
 from burnqed.core.errors import LeanDied, LeanStartError, PoolClosed, RequestTimeout
 from burnqed.lean import pool as pool_module
 from burnqed.lean.pool import Pool, Worker, default_size, run_sync
 from burnqed.lean.process import LaunchSpec, Limits
 from burnqed.lean.protocol import goal_tactic, stat
+from tests.lean.scripted_repl import launch, left_behind, runs
 
 QUICK = Limits(start_seconds=10, request_seconds=1)
 

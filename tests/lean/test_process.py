@@ -9,7 +9,6 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from scripted_repl import launch, left_behind, runs
 
 from burnqed.core.errors import (
     LeanDied,
@@ -20,6 +19,7 @@ from burnqed.core.errors import (
 )
 from burnqed.lean import protocol
 from burnqed.lean.process import LaunchSpec, LeanProcess, Limits, resident_bytes
+from tests.lean.scripted_repl import launch, left_behind, runs
 
 
 @pytest.fixture

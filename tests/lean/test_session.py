@@ -7,7 +7,8 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from scripted_repl import launch, left_behind
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from burnqed.core.errors import (
     LeanDied,
@@ -37,6 +38,7 @@ from burnqed.lean.pool import Pool
 from burnqed.lean.process import Limits
 from burnqed.lean.protocol import stat
 from burnqed.lean.session import Session, open_session
+from tests.lean.scripted_repl import launch, left_behind, runs
 
 QUICK = Limits(start_seconds=10, request_seconds=1, memory_bytes=300 << 20)
 GOAL = Theorem("goal", Proposition("G"))
@@ -155,6 +157,17 @@ async def test_a_state_freed_still_carries_its_children(session: Session) -> Non
         await session.apply(middle, "to")
 
 
+async def test_replay_through_a_freed_state_that_lean_has_deleted(session: Session) -> None:
+    root = await session.start(GOAL)
+    middle = await step(session, root, "to M")
+    leaves = [await step(session, middle, f"to L{i}") for i in range(2)]
+    await session.free([middle])
+    kill_worker(session)
+    assert (await step(session, leaves[0], "to X")).text == "⊢ X"
+    await session.free([await step(session, root, "to A") for _ in range(200)])
+    assert (await step(session, leaves[1], "to Y")).text == "⊢ Y"
+
+
 async def test_freed_states_leave_lean_and_the_books(session: Session) -> None:
     root = await session.start(GOAL)
     for _ in range(3):
@@ -255,6 +268,51 @@ async def test_a_replay_that_comes_out_different(session: Session, tmp_path: Pat
     kill_worker(session)
     with pytest.raises(ReplayDiverged):
         await session.apply(leaf, "to")
+
+
+MOVES = st.tuples(
+    st.sampled_from(["step", "step", "step", "split", "batch", "free", "kill", "retire", "sweep"]),
+    st.integers(0, 99),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(moves=st.lists(MOVES, max_size=30))
+async def test_any_history_ends_in_the_right_states(moves: list[tuple[str, int]]) -> None:
+    """Against a model of what each state must be, whatever is killed or freed on the way."""
+    async with Pool(launch(), 2, QUICK) as pool, open_session(pool) as session:
+        root = await session.start(GOAL)
+        model = {root: ["G"]}
+        for number, (move, choice) in enumerate(moves):
+            state = list(model)[choice % len(model)]
+            goals = model[state]
+            at = choice % len(goals)
+            match move:
+                case "step" | "split":
+                    new = [f"A{number}"] if move == "step" else [f"B{number}", f"C{number}"]
+                    after = await step(session, state, "to " + " ".join(new), at)
+                    model[after] = goals[:at] + new + goals[at + 1 :]
+                case "batch":
+                    results = await session.apply_batch(state, ["fail", f"to D{number}", "sorry"], at)
+                    assert kinds(results) == [Rejected, Advanced, Rejected]
+                    assert isinstance(results[1], Advanced)
+                    model[results[1].state] = [*goals[:at], f"D{number}", *goals[at + 1 :]]
+                case "free" if len(model) > 1:
+                    await session.free([state])
+                    del model[state]
+                case "kill" if runs(session._worker.pid):
+                    kill_worker(session)
+                case "retire":
+                    session._worker.retire()
+                case "sweep":
+                    session._garbage += [(0, 0)] * 200
+                    await session.free([])
+        for state, goals in model.items():
+            assert [goal.target for goal in state.goals] == goals
+            after = await step(session, state, "to Z")
+            assert [goal.target for goal in after.goals] == ["Z", *goals[1:]]
+        await session.free(model)
+        assert all(not record.freed or record.children for record in session._records.values())
 
 
 async def test_calls_from_many_tasks_are_served_in_turn(session: Session) -> None:

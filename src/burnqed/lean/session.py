@@ -51,6 +51,7 @@ T = TypeVar("T")
 
 _DELETE_AT_ONCE = 200  # freed states that are worth a request
 _RESET_SECONDS = 5.0
+_NOWHERE = (0, 0)  # workers count their processes from 1
 
 
 @asynccontextmanager
@@ -134,11 +135,11 @@ class Session:
 
     async def close(self) -> None:
         """Leave the worker as it was found, for the next lease."""
-        if not self._closed:
-            self._closed = True
-            if self._worker.alive:
+        async with self._lock:
+            if not self._closed and self._worker.alive:
                 with suppress(LeanLost, PoolClosed):
                     await self._worker.request(protocol.reset(), _RESET_SECONDS)
+            self._closed = True
 
     # ------------------------------------------------------------------- tactics
 
@@ -215,6 +216,9 @@ class Session:
             record = self._records[record.origin.parent]
         for record in reversed(path):
             await self._remake(record)
+        for record in path:
+            if record.freed:
+                self._discard(record)
         return self._records[id].home[1]
 
     async def _remake(self, record: _Record) -> None:
@@ -230,8 +234,6 @@ class Session:
             record.home, goals = (self._worker.generation, reply.state), reply.goals
         if _shape(goals) != _shape(record.goals):
             raise ReplayDiverged(f"{origin} gave other goals than before: {_shape(goals)}")
-        if record.freed:
-            self._garbage.append(record.home)
 
     async def _make_root(self, theorem: Theorem) -> tuple[tuple[int, int], tuple[Goal, ...]]:
         generation = await self._worker.ready()
@@ -271,7 +273,7 @@ class Session:
         if record is None or record.freed:
             return
         record.freed = True
-        self._garbage.append(record.home)
+        self._discard(record)
         while record.freed and not record.children:
             del self._records[id]
             if isinstance(record.origin, Theorem):
@@ -279,6 +281,11 @@ class Session:
             id = record.origin.parent
             record = self._records[id]
             record.children -= 1
+
+    def _discard(self, record: _Record) -> None:
+        """Have Lean's copy deleted; a replay that comes through here makes another."""
+        self._garbage.append(record.home)
+        record.home = _NOWHERE
 
     async def _sweep(self) -> None:
         """Delete freed states in Lean, many at once, if they are still anywhere."""

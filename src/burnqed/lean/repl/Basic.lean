@@ -3,7 +3,7 @@ Basic: what every other file stands on. Owns the session and proof-state types, 
 JSON field access, running Lean's monads from IO, and messages.
 
 The parts of the REPL are concatenated, in the order Basic, Print, Goal, Library, Frontend, Check,
-Serve, into one Lean file; only this one has imports. The style (own list recursion, monads applied
+Serve, Main, into one Lean file; only this one has imports. The style (own list recursion, monads applied
 to explicit contexts and refs, `@[noinline]` wrappers) is what the WebAssembly build of Lean can
 interpret: there, imported generic functions often have no code that our code could call. `for … in`
 over a `List` works everywhere, and is what this program uses.

@@ -374,7 +374,13 @@ def convStep (fs : Fragments) (parent g : MVarId) (stx : Syntax) (goals : List M
   for m in after do
     if !hasGoal goals m && (isLHSGoal? (← instantiateMVars (← m.getType))).isSome then new := m :: new
   let fs' := app (mapList (fun m => (m, Fragment.convGoal parent)) new) fs
-  return (fs', after)
+  let isMine (m : MVarId) : Bool := match fragmentOf fs' m with
+    | some (.convGoal p) => p.name == parent.name
+    | _ => false
+  -- its last goal closed: the conversion is over
+  match some? isMine after, fragmentOf fs' parent with
+  | false, some (.conv rhs) => convExit fs' parent rhs after
+  | _, _ => return (fs', after)
 
 @[noinline] def annotateHole (pred : Syntax) (type : Expr) : TermElabM Syntax := Term.annotateFirstHoleWithType ⟨pred⟩ type
 def calcRelation (e : Expr) : TermElabM (Option (Expr × Expr × Expr)) := do
@@ -507,12 +513,30 @@ partial def taint (env : Environment) (todo : List Name) (seen : NameSet) (acc :
             | some v => taint env (app v.getUsedConstants.toList todo) seen acc
             | none => taint env todo seen acc
 
+/-- Terms that `e` will hold once it is complete: what its delayed metavariables wait for. -/
+def awaited (e : Expr) : TermElabM (List MVarId) := do
+  if !e.hasExprMVar then return []
+  let mctx ← getMCtx
+  let mut out := []
+  for m in (e.collectMVars {}).result.toList do
+    match mctx.dAssignment.find? m with
+    | some d => out := d.mvarIdPending :: out
+    | none => pure ()
+  return out
+
+/-- Constants in the terms that were assigned to `todo`, also behind delayed metavariables: without these
+a `sorry` next to an open goal would go unseen. -/
+partial def constsIn (todo : List MVarId) (seen : NameSet) (acc : List Name) : TermElabM (List Name) := do
+  match todo with
+  | [] => return acc
+  | m :: todo =>
+    if seen.contains m.name then constsIn todo seen acc
+    else
+      let e ← instMVars (.mvar m)
+      constsIn (app (← awaited e) todo) (seen.insert m.name) (app e.getUsedConstants.toList acc)
+
 def parentTaint (env : Environment) (parents : List MVarId) : TermElabM Taint := do
-  let mut consts : List Name := []
-  for p in parents do
-    let e ← instMVars (.mvar p)
-    consts := app e.getUsedConstants.toList consts
-  return taint env consts {} {}
+  return taint env (← constsIn parents {} []) {} {}
 
 /-- The sum of what a step did, inside one run. -/
 structure Stepped where
@@ -526,9 +550,10 @@ structure Stepped where
   let (fs, after) ← act goals
   let after ← unsolved after
   let parents := keep (fun g => !hasGoal after g) goals
-  let t ← parentTaint (← getEnv) parents
+  -- at the end of a proof, what counts is the whole of it
+  let t ← parentTaint (← getEnv) (match after, st.root.name with | [], .anonymous => parents | [], _ => st.root :: parents | _, _ => parents)
   let rootOpen ← match after with
-    | [] => do let e ← instMVars (.mvar st.root); pure e.hasExprMVar
+    | [] => if st.root.name.isAnonymous then pure false else do let e ← instMVars (.mvar st.root); pure e.hasExprMVar
     | _ => pure false
   return { fragments := fs, goals := after, parents := parents, taint := t, rootOpen := rootOpen }
 

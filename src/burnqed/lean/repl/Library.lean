@@ -354,41 +354,43 @@ def ppOptions (j : Json) (o : Options) : M Options := do
   | some _ => wrongType "options" "an object"
   | none => return statementOptions o
 
+/-- Elements `i`, `i + stride`, … of an array, `n` of them at most. -/
+partial def slice (a : Array (Name × Nat)) (i stride n : Nat) (acc : List (Name × Nat)) : List (Name × Nat) :=
+  if n == 0 then rev acc
+  else if h : i < a.size then slice a (i + stride) stride (n - 1) (a[i] :: acc) else rev acc
+
+def jtheorem (s : Session) (opts : Options) (print rt : Bool) (n : Name) (m : Nat) : M Json := do
+  let env := s.pristine
+  match env.find? n with
+  | none => return Json.mkObj [("name", jname n)]
+  | some ci =>
+    let g : GState := { env := env, scope := { s.scope with opts := opts }, levels := ci.levelParams }
+    let mut fields : List (String × Json) := [("name", jname n), ("module", jname (moduleNameAt env m)),
+      ("levels", jnames ci.levelParams), ("size", jnum (exprSize ci.type 0))]
+    if print || rt then
+      let ran ← runTerm s.config g (fun _ _ mc ms cc cs => ppText ci.type mc ms cc cs)
+      let text := match ran.val with | .ok t => t | .error _ => "<failed to pretty print>"
+      if print then fields := ("statement", .str text) :: fields
+      if rt then fields := ("roundtrip", .str (← roundtrip s.config { g with scope := s.scope } ci.type text)) :: fields
+    return Json.mkObj fields
+
 def qedTheorems (r : Ref) (j : Json) : M Json := do
   let modules ← names? j "modules"
   let offset := (← nat? j "offset").getD 0
   let limit := (← nat? j "limit").getD 500
-  let stride := (← nat? j "stride").getD 1
+  let stride := match (← nat? j "stride") with | some 0 => 1 | some k => k | none => 1
   let print ← boolD j "print" true
   let rt ← boolD j "roundtrip" false
   let all ← theoremIndex r
   let s ← (r.get : IO Session)
   let opts ← ppOptions j s.scope.opts
-  let env := s.pristine
-  -- the pages are cut from the filtered list
-  let list := match modules with
-    | none => all.toList
-    | some ps => keep (fun (p : Name × Nat) => anyPrefix ps (moduleNameAt env p.2)) all.toList
+  let wanted := match modules with
+    | none => all
+    | some ps => toArr (keep (fun (p : Name × Nat) => anyPrefix ps (moduleNameAt s.pristine p.2)) all.toList)
+  let total := (wanted.size + stride - 1) / stride
   let mut out := #[]
-  let mut i := 0
-  let mut total := 0
-  for (n, m) in list do
-    if total % stride == 0 then
-      if i >= offset && i < offset + limit then
-        match env.find? n with
-        | none => pure ()
-        | some ci =>
-          let g : GState := { env := env, scope := { s.scope with opts := opts }, levels := ci.levelParams }
-          let mut fields : List (String × Json) := [("name", jname n), ("module", jname (moduleNameAt env m)),
-            ("levels", jnames ci.levelParams), ("size", jnum (exprSize ci.type 0))]
-          if print || rt then
-            let ran ← runTerm s.config g (fun _ _ mc ms cc cs => ppText ci.type mc ms cc cs)
-            let text := match ran.val with | .ok t => t | .error _ => "<failed to pretty print>"
-            if print then fields := ("statement", .str text) :: fields
-            if rt then fields := ("roundtrip", .str (← roundtrip s.config { g with scope := s.scope } ci.type text)) :: fields
-          out := out.push (Json.mkObj fields)
-      i := i + 1
-    total := total + 1
-  return Json.mkObj [("theorems", .arr out), ("total", jnum i), ("next", if offset + limit < i then jnum (offset + limit) else .null)]
+  for (n, m) in slice wanted (offset * stride) stride limit [] do
+    out := out.push (← jtheorem s opts print rt n m)
+  return Json.mkObj [("theorems", .arr out), ("total", jnum total), ("next", if offset + limit < total then jnum (offset + limit) else .null)]
 
 end Repl

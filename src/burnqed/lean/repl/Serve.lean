@@ -1,7 +1,7 @@
 /-
 Serve: from a request line to a reply line. Owns the dispatch, the session's own commands (`reset`,
-`stat`, `options.*`), and the two entry points: `Repl.boot`, which makes a handler and touches neither
-stdin nor stdout, and `main`, the loop around it.
+`stat`, `options.*`), `Repl.boot`, which makes a handler and touches neither stdin nor stdout, and
+`Repl.loop`, which serves stdin. The program around them is `Main`.
 -/
 
 namespace Repl
@@ -81,7 +81,6 @@ def execute (r : Ref) (cmd : String) (j : Json) : M Json :=
   | "qed.certify" => qedCertify r j
   | "qed.check" => qedCheck r j
   | "frontend.refactor" => frontendRefactor r j
---DISPATCH
   | "env.save" => notSupported cmd
   | "env.load" => notSupported cmd
   | _ => fail "command" ("Unknown command " ++ cmd)
@@ -122,10 +121,19 @@ def request (line : String) : M (String × Json) := do
   let (cmd, j) ← request line
   execute r cmd j
 
+/-- Where output of elaborated code goes: nowhere. The reply line must be the only one. -/
+def nowhere : IO.FS.Stream := {
+  flush := pure (), read := fun _ => pure ByteArray.empty, write := fun _ => pure (),
+  getLine := pure "", putStr := fun _ => pure (), isTty := pure false }
+
 /-- One request line in, one reply line out. Never throws; after an error the session is as it was. -/
 @[noinline] def handle (r : Ref) (line : String) : IO String := do
   let before ← r.get
+  let out ← IO.setStdout nowhere
+  let err ← IO.setStderr nowhere
   let res ← (answer r line).toBaseIO
+  let _ ← IO.setStdout out
+  let _ ← IO.setStderr err
   match res with
   | .ok j =>
     let s ← r.get
@@ -191,11 +199,3 @@ partial def loop (h : String → IO String) (stdin stdout : IO.FS.Stream) : IO U
     loop h stdin stdout
 
 end Repl
-
-public def main (args : List String) : IO Unit := do
-  let h ← Repl.boot args
-  let stdin ← IO.getStdin
-  let stdout ← IO.getStdout
-  stdout.putStrLn "ready."
-  stdout.flush
-  Repl.loop h stdin stdout

@@ -1,0 +1,156 @@
+"""What a text may not say: found wherever it is code, and nowhere else."""
+
+import re
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from burnqed.lean import rules
+from burnqed.lean.rules import first_violation, violations
+from tests.lean.cheats import CHEAT_FILES, CHEAT_PROOFS, CheatFile, CheatProof
+from tests.lean.honest import HONEST, HONEST_PROOFS, HonestFile, HonestProof
+
+ALWAYS = sorted(
+    word for word in rules.WORDS if word not in rules.ONLY_AS_TACTIC and not word.endswith("%")
+)
+# Words that are names too, and are refused only where a tactic begins.
+BANNED = st.sampled_from([word for word in ALWAYS if word != "stop"])
+# Honest code around it, none of which ends inside a comment, a string or a name.
+BEFORE = st.sampled_from(
+    [
+        "",
+        "theorem a : 1 = 1 := by ",
+        "exact (",
+        "· ",
+        "simp; ",
+        "/- x -/ ",
+        '"a" ',
+        "-- x\n",
+        "⟨1, ",
+    ]
+)
+AFTER = st.sampled_from(["", " x", ")", "\n", " -- x", ", 2⟩", "; rfl", " /- y -/"])
+FILLER = st.text(alphabet="ab 1\n(){}[]∀", max_size=20)
+
+
+@given(BEFORE, BANNED, AFTER)
+def test_a_banned_word_is_found_in_code(before: str, word: str, after: str) -> None:
+    assert first_violation(before + word + after)
+
+
+@given(BEFORE, BANNED)
+def test_quotes_around_it_do_not_hide_it(before: str, word: str) -> None:
+    assert first_violation(f"{before}«{word}»")
+
+
+@given(BANNED, FILLER)
+def test_not_in_a_comment(word: str, filler: str) -> None:
+    line = filler.replace("\n", " ")
+    assert first_violation(f"/- {filler} {word} {filler} -/ rfl") is None
+    assert first_violation(f"/- /- {word} -/ {word} -/ rfl -- {line} {word}") is None
+    assert first_violation(f"/-- {word} -/ theorem a : 1 = 1 := rfl") is None
+
+
+@given(st.sampled_from(sorted(rules.UNPROVED | rules.COMPILED | rules.SEARCHES)))
+def test_not_in_a_string(word: str) -> None:
+    """Words that only fail to prove; those that run code may be refused in a string as well."""
+    assert first_violation(f'exact f "{word} \\" {word}"') is None
+    assert first_violation(f'exact f r#"{word} " {word}"#') is None
+
+
+@given(BANNED)
+def test_not_as_part_of_another_name(word: str) -> None:
+    assert first_violation(f"exact my_{word}_lemma x{word}") is None
+
+
+@pytest.mark.parametrize("word", sorted(rules.EVEN_DOTTED))
+def test_some_names_are_the_cheat_behind_any_dot(word: str) -> None:
+    assert first_violation(f"exact Lean.{word} x")
+    assert first_violation(f"exact _root_.{word}")
+
+
+def test_a_word_of_the_grammar_behind_a_dot_is_a_name() -> None:
+    assert first_violation("exact List.prefix l.macro x.syntax") is None
+
+
+@given(st.text(max_size=60))
+def test_any_text_is_judged(source: str) -> None:
+    for violation in violations(source):
+        assert violation.reason
+
+
+@given(st.text(max_size=60))
+def test_what_is_dangerous_is_a_violation(source: str) -> None:
+    danger = first_violation(source, only_dangerous=True)
+    assert danger is None or first_violation(source) is not None
+
+
+FORBIDDEN_OPTIONS = (
+    "debug.skipKernelTC", "debug.byAsSorry", "compiler.extract_closed", "interpreter.prefer_native",
+    "doc.verso", "«debug».x", "debug.«skipKernelTC»",
+)  # fmt: skip
+FORBIDDEN_ATTRIBUTES = (
+    "macro X", "tactic X", "term_elab X", "implemented_by f", 'extern "x"', "csimp", "init",
+    "simp, local macro X", "cpass", "grind_propagator", "simprocAttr", "builtin_term_parser",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("name", FORBIDDEN_OPTIONS)
+def test_options_that_a_proof_may_not_set(name: str) -> None:
+    assert "options" in str(first_violation(f"set_option {name} true in rfl"))
+
+
+@pytest.mark.parametrize("name", ["maxHeartbeats", "maxRecDepth", "pp.all", "autoImplicit"])
+def test_options_that_it_may(name: str) -> None:
+    assert first_violation(f"set_option {name} true in rfl") is None
+
+
+@pytest.mark.parametrize("name", FORBIDDEN_ATTRIBUTES)
+def test_attributes_that_install_code(name: str) -> None:
+    assert first_violation(f"@[{name}] def f := 1")
+    assert first_violation(f"attribute [{name}] f")
+
+
+@pytest.mark.parametrize(
+    "name", ["simp", "local simp", "-simp", "ext", "reducible, inline", "grind =", "instance 100"]
+)
+def test_attributes_that_do_not(name: str) -> None:
+    assert first_violation(f"attribute [{name}] f") is None
+
+
+@pytest.mark.parametrize("char", list("\u200b\u202e\u00ad\ufeff\u0430\uff53\x00"))
+def test_characters_that_deceive(char: str) -> None:
+    assert first_violation(f"theorem a{char} : 1 = 1 := rfl")
+
+
+@pytest.mark.parametrize("entry", HONEST, ids=lambda e: e.name)
+def test_honest_files_pass(entry: HonestFile) -> None:
+    assert first_violation(entry.source) is None
+
+
+@pytest.mark.parametrize("entry", HONEST_PROOFS, ids=lambda e: e.name)
+def test_honest_proofs_pass(entry: HonestProof) -> None:
+    assert first_violation("\n".join(entry.tactics)) is None
+
+
+# Cheats that the words alone give away: their reason can be no other than one of the rules'.
+TEXTUAL = re.compile(r"searches|look-alike|invisible|runs code|nobody proved|compiled code\b(?!\|)")
+
+
+@pytest.mark.parametrize(
+    "entry", [c for c in CHEAT_FILES if TEXTUAL.search(c.reason)], ids=lambda e: e.name
+)
+def test_cheating_files_are_seen(entry: CheatFile) -> None:
+    assert first_violation(entry.submission)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [c for c in CHEAT_PROOFS if TEXTUAL.search(c.reason) and "compile" not in c.reason],
+    ids=lambda e: e.name,
+)
+def test_cheating_proofs_are_seen(entry: CheatProof) -> None:
+    found = first_violation("\n".join(entry.tactics))
+    assert found
+    assert re.search(entry.reason, found)
