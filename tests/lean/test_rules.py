@@ -80,12 +80,6 @@ def test_any_text_is_judged(source: str) -> None:
         assert violation.reason
 
 
-@given(st.text(max_size=60))
-def test_what_is_dangerous_is_a_violation(source: str) -> None:
-    danger = first_violation(source, only_dangerous=True)
-    assert danger is None or first_violation(source) is not None
-
-
 FORBIDDEN_OPTIONS = (
     "debug.skipKernelTC", "debug.byAsSorry", "compiler.extract_closed", "interpreter.prefer_native",
     "doc.verso", "«debug».x", "debug.«skipKernelTC»",

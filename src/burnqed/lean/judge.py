@@ -32,17 +32,6 @@ JUDGE_SECONDS = 300.0
 LeakRule = Literal["module", "self"]
 Level = Literal["text", "compiled", "kernel", "judged"]
 
-COMMAND_KINDS = frozenset({
-    f"Lean.Parser.Command.{name}"
-    for name in (
-        "declaration", "open", "namespace", "section", "end", "variable", "universe", "set_option",
-        "attribute", "mutual", "in", "moduleDoc", "noncomputableSection", "check", "print", "synth",
-        "check_failure", "printAxioms", "reduce", "omit", "include", "export", "deriving", "docString",
-        "import", "eoi", "addDocString", "printSig", "printEqns", "exit", "where", "version",
-        "withWeakNamespace", "lemma", "genInjectiveTheorems",
-    )
-} | {"lemma", "Mathlib.Tactic.lemma", "null"})  # fmt: skip
-
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -85,8 +74,16 @@ async def judge_proof(
             raise StatementError(f"the statement does not compile: {report.reference_errors[0]}")
         if report.shape != report.reference_shape:
             return verdict("the proof ends the theorem and starts a command of its own", "compiled")
-        found = report.theorems[-1] if report.theorems else None
+        # Not simply the last: `where` clauses make theorems too. Only the pinned one is the same.
+        pinned_ones = [
+            theorem for theorem in report.theorems if theorem.reference in ("same", "differs")
+        ]
+        found = pinned_ones[-1] if pinned_ones else None
         reason, level = _decide(report, found, text)
+        if not reason and (found is None or found.reference != "same"):
+            reason, level = "it states something else than what was to be proved", "kernel"
+        if not reason and target and found and found.target != "same":
+            reason, level = f"it does not state {target}", "kernel"
         if not reason and target and found:
             reason = await _leak(worker, target, found, leak_rule)
     return verdict(reason, level, found)
@@ -158,7 +155,7 @@ class Report:
 
 def _decide(report: Report, found: Found | None, source: str) -> tuple[str, Level]:
     """The first reason against a theorem, and how far it came."""
-    strange = next((k for k in report.shape if k not in COMMAND_KINDS), None)
+    strange = next((k for k in report.shape if k not in rules.COMMAND_KINDS), None)
     if strange:
         return f"a command of the kind {strange} is not allowed", "text"
     if found is None:
@@ -220,11 +217,18 @@ def _declared(source: str) -> list[str]:
 def _poison(source: str, reference: str | None) -> str | None:
     """A reason not to let Lean see this file at all.
 
-    A line of the reference, which is trusted, may stand in the file whatever it says.
+    What the reference, which is trusted, says in a line of its own may be said in the same line again.
     """
-    trusted = {line.strip() for line in (reference or "").splitlines()}
-    lines = (line if line.strip() not in trusted else "" for line in source.splitlines())
-    return rules.first_violation("\n".join(lines), only_dangerous=True)
+    trusted = {_line(reference or "", v.at) for v in rules.violations(reference or "")}
+    for violation in rules.violations(source):
+        if violation.dangerous and _line(source, violation.at) not in trusted:
+            return violation.reason
+    return None
+
+
+def _line(text: str, at: int) -> str:
+    end = text.find("\n", at)
+    return text[text.rfind("\n", 0, at) + 1 : len(text) if end < 0 else end].strip()
 
 
 async def _leak(worker: Worker, target: str, found: Found, rule: LeakRule) -> str:
@@ -232,10 +236,23 @@ async def _leak(worker: Worker, target: str, found: Found, rule: LeakRule) -> st
         return f"it uses {target} itself"
     if rule == "self":
         return ""
-    reply = await worker.request(protocol.env_inspect(target))
-    earlier = await _imported_by(worker, str(reply.get("module", "")))
-    late = [f"{name} of {module}" for name, module in found.constants if module not in earlier]
-    return f"it uses {late[0]}, which may rest on {target}" if late else ""
+    told = await worker.request(protocol.env_inspect(target, dependency=True))
+    earlier = await _imported_by(worker, str(told.get("module", "")))
+    needed = set(told.get("typeDependency", ()))  # without these it could not even be stated
+    for name, module in found.constants:
+        if module in earlier or name in needed or await _is_data(worker, name):
+            continue
+        return f"it uses {name} of {module}, which may rest on {target}"
+    return ""
+
+
+async def _is_data(worker: Worker, name: str) -> bool:
+    """A type, a constructor, or what comes with a type: none of them can rest on a theorem."""
+    head, _, last = name.rpartition(".")
+    told = await worker.request(protocol.env_inspect(head if last in rules.MADE_WITH_A_TYPE else name))
+    if last in rules.MADE_WITH_A_TYPE:
+        return "inductInfo" in told
+    return any(kind in told for kind in ("inductInfo", "constructorInfo", "recursorInfo"))
 
 
 async def _imported_by(worker: Worker, module: str) -> set[str]:
@@ -244,10 +261,9 @@ async def _imported_by(worker: Worker, module: str) -> set[str]:
     todo = [module]
     while todo:
         reply = await worker.request(protocol.env_module_read(todo.pop()))
-        for name in reply.get("imports", ()):
-            if name not in seen:
-                seen.add(name)
-                todo.append(name)
+        new = [name for name in reply.get("imports", ()) if name not in seen]
+        seen.update(new)
+        todo += new
     return seen
 
 
@@ -261,7 +277,9 @@ async def _check(
     target: str | None,
     seconds: float = JUDGE_SECONDS,
 ) -> Report:
-    reply = await worker.request(protocol.qed_check(file, reference, target), timeout=seconds)
+    reply = await worker.request(
+        protocol.qed_check(file, reference, target, rules.gate()), timeout=seconds
+    )
     protocol.raise_if_refused(reply)
     try:
         return _read(reply, file)
@@ -273,14 +291,16 @@ def _read(reply: dict[str, Any], file: str) -> Report:
     lines = _line_starts(file)
     return Report(
         commands=tuple((c["kind"], *c["boundary"]) for c in reply["commands"]),
-        reference_shape=tuple(c["kind"] for c in reply.get("referenceCommands", ())),
+        reference_shape=tuple(c["kind"] for c in reply["referenceCommands"]),
         errors=tuple((_offset(lines, m), m["data"].strip()) for m in _errors(reply["messages"])),
         reference_errors=tuple(m["data"].strip() for m in _errors(reply["referenceMessages"])),
         theorems=tuple(_found(t) for t in reply["theorems"]),
         missing=tuple(reply["missing"]),
         changed=tuple(reply["changed"]),
         bad_declarations=tuple(
-            f"{d['kind']} {d['name']}" for d in reply["declarations"] if d["isUnsafe"]
+            f"{d['kind']} {d['name']}"
+            for d in reply["declarations"]
+            if d["isUnsafe"] and "_" not in {part[:1] for part in d["name"].split(".")}
         ),
     )
 
@@ -293,7 +313,7 @@ def _found(theorem: dict[str, Any]) -> Found:
         constants=tuple((c["name"], c["module"]) for c in theorem["constants"]),
         kernel=theorem["kernel"],
         has_sorry=theorem["hasSorry"],
-        reference=theorem.get("reference"),
+        reference=theorem["reference"],
         target=theorem.get("target"),
     )
 
@@ -305,8 +325,8 @@ def _errors(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
 def _line_starts(text: str) -> list[int]:
     """Byte offset of each line."""
     starts = [0]
-    for line in text.splitlines(keepends=True):
-        starts.append(starts[-1] + len(line.encode()))
+    for line in text.split("\n"):
+        starts.append(starts[-1] + len(line.encode()) + 1)
     return starts
 
 

@@ -9,7 +9,7 @@ guess here would turn into a wrong proof or a lost one somewhere else.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -140,10 +140,16 @@ def qed_theorems(modules: Sequence[str] = (), *, offset: int = 0, limit: int = 5
     return request_line("qed.theorems", modules=list(modules) or None, offset=offset, limit=limit)
 
 
-def qed_check(file: str, reference: str | None = None, target: str | None = None) -> str:
+def qed_check(
+    file: str,
+    reference: str | None = None,
+    target: str | None = None,
+    gate: Mapping[str, Sequence[str]] | None = None,
+) -> str:
     """With a `target`, a constant of the library, that theorem is hidden from automation."""
     hide = [target] if target else None
-    return request_line("qed.check", file=file, reference=reference, target=target, hide=hide)
+    fields = {"file": file, "reference": reference, "target": target, "hide": hide, "gate": gate}
+    return request_line("qed.check", **fields)
 
 
 # ------------------------------------------------------------------------------- replies

@@ -31,51 +31,82 @@ RUNS_CODE = frozenset({
     "infixr", "prefix", "postfix", "binder_predicate", "unif_hint", "simproc", "dsimproc",
     "simproc_decl", "dsimproc_decl", "builtin_simproc", "builtin_dsimproc", "simproc_pattern%",
     "register_simp_attr", "register_option", "register_builtin_option", "register_label_attr",
-    "register_error_explanation", "declare_config_elab", "declare_simp_like_tactic",
+    "register_error_explanation", "set_library_suggestions", "builtin_grind_propagator",
+    "declare_config_elab", "declare_simp_like_tactic",
     "declare_command_config_elab", "include_str", "eval%",
+})  # fmt: skip
+# `simp (maxSteps := k)` evaluates `k`; with these nothing that is evaluated has an effect.
+WORLD = frozenset({
+    "IO", "BaseIO", "EIO", "ST", "EST", "RealWorld", "Void", "dbgTrace", "dbg_trace", "dbgTraceVal",
+    "dbgTraceIfShared", "dbgStackTrace", "dbgSleep",
 })  # fmt: skip
 SEARCHES = frozenset({
     "exact?", "apply?", "rw?", "rewrite?", "simp?", "simp_all?", "dsimp?", "simpa?", "grind?", "try?",
-    "have?", "aesop?", "norm_num?", "observe?", "decide?", "show_term", "says", "polyrith", "hint",
-    "rw_search", "plausible", "slim_check", "simp_arith?", "solve_by_elim?", "conv?", "calc?",
+    "have?", "aesop?", "norm_num?", "observe?", "decide?", "show_term",
+    "rw_search", "slim_check", "simp_arith?", "solve_by_elim?", "conv?", "calc?",
 })  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Why a text is refused. A dangerous one is not even shown to Lean, since it would run."""
+    """Why a text is refused, and where. A dangerous one is not even shown to Lean: it would run."""
 
     reason: str
+    at: int
     dangerous: bool = True
 
 
 _GROUPS = (
     (UNPROVED, "leaves something unproved", False),
-    (COMPILED, "trusts compiled code", False),
+    (COMPILED, "trusts compiled code", True),
     (DECLARES, "declares what nobody proved", True),
     (RUNS_CODE, "runs code or changes the syntax", True),
+    (WORLD, "belongs to programs, not to proofs", True),
     (SEARCHES, "searches; put what it suggests in its place", False),
 )
+# Ordinary names in core Lean; where Mathlib makes them words of the grammar, Lean's parse shows it.
+SEARCHES_OF_MATHLIB = frozenset({"hint", "says", "plausible", "polyrith"})
 WORDS = {word: (what, danger) for words, what, danger in _GROUPS for word in words}
+SEARCH_TACTIC = re.compile(r"[a-z_]+\?!?")
 # The name itself is the cheat, also behind a dot (`Lean.ofReduceBool`). The rest are words of the
 # grammar, which are ordinary names there (`Foo.prefix`).
-EVEN_DOTTED = COMPILED | frozenset({"sorryAx", "lcProof", "lcUnreachable", "lcAny"})
-# No word of core Lean's grammar, and a likely name for a hypothesis: refused where a tactic begins.
-ONLY_AS_TACTIC = frozenset({"hint", "says", "plausible", "polyrith"})
-BEFORE_A_TACTIC = frozenset({"by", ";", ">", "·", "(", "|", "first", "try", "repeat", "all_goals"})
+EVEN_DOTTED = COMPILED | WORLD | frozenset({"sorryAx", "lcProof", "lcUnreachable", "lcAny"})
+# An ordinary name as well: refused where a tactic begins.
+ONLY_AS_TACTIC = frozenset({"stop"})
+BEFORE_A_TACTIC = frozenset({"by", ";", ">", "·", "first", "try", "repeat", "all_goals"})
 
+COMMAND_KINDS = frozenset({
+    f"Lean.Parser.Command.{name}"
+    for name in (
+        "declaration", "open", "namespace", "section", "end", "variable", "universe", "set_option",
+        "attribute", "mutual", "in", "moduleDoc", "noncomputableSection", "check", "print", "synth",
+        "check_failure", "printAxioms", "reduce", "omit", "include", "export", "deriving", "docString",
+        "addDocString", "printSig", "printEqns", "where", "version", "grindPattern",
+        "lemma",
+    )
+} | {"lemma", "Mathlib.Tactic.lemma", "null"})  # fmt: skip
 COMMANDS = frozenset({"#check", "#print", "#check_failure", "#synth", "#reduce", "#align"})
-OPTIONS = re.compile(
-    r"(maxHeartbeats|maxRecDepth|autoImplicit|relaxedAutoImplicit|exponentiation\.threshold"
-    r"|(pp|linter|trace|grind|synthInstance|tactic|simp|split|hygiene|diagnostics|format"
-    r"|backward|warningAsError|maxSynthPendingDepth|Elab)(\..*)?)"
-)
-ATTRIBUTES_THAT_RUN = re.compile(
-    r"(builtin_)?(init|tactic|macro|elab|delab|app_delab|app_unexpander|unexpander|parenthesizer"
-    r"|formatter|implemented_by|extern|export|csimp|simproc|dsimproc|simproc_pattern|env_linter"
-    r"|norm_num|positivity|deriving_handler|try_suggestion|missing_docs_handler|quot_precheck"
-    r"|.*_elab|.*parser|.*parser_attribute.*|.*widget.*|combinator_.*|run_.*|server_.*|.*code_action.*)"
-)
+OPTIONS = (
+    "maxHeartbeats", "maxRecDepth", "maxSynthPendingDepth", "autoImplicit", "relaxedAutoImplicit",
+    "exponentiation.threshold", "warningAsError", "diagnostics", "diagnostics.", "pp.", "linter.",
+    "trace.", "grind.", "synthInstance.", "tactic.", "simp.", "split.", "hygiene", "format.",
+    "backward.", "simprocs", "profiler",
+)  # fmt: skip
+ATTRIBUTES = frozenset({
+    "simp", "ext", "grind", "instance", "default_instance", "reducible", "semireducible", "irreducible",
+    "inline", "noinline", "always_inline", "macro_inline", "specialize", "nospecialize", "refl", "symm",
+    "trans", "elab_as_elim", "elab_without_expected_type", "congr", "norm_cast", "coe",
+    "push_cast", "match_pattern", "deprecated", "expose", "no_expose", "class", "rcases_patterns",
+    "induction_eliminator", "cases_eliminator", "simp_norm", "to_additive", "simps", "gcongr", "mono",
+    "aesop", "fun_prop", "nolint", "inherit_doc", "pp_nodot", "pp_using_anonymous_constructor", "unbox",
+    "implicit_reducible", "instance_reducible", "defeq", "wf_preprocess", "spec", "bitvec_to_nat",
+    "int_toBitVec", "bv_normalize", "seval", "local", "scoped", "partial_fixpoint_monotone",
+})  # fmt: skip
+# What Lean defines together with an inductive type, and the eliminators that its tactics prefer.
+MADE_WITH_A_TYPE = frozenset({
+    "rec", "recOn", "casesOn", "recAux", "casesAuxOn", "strongRecOn", "brecOn", "below", "noConfusion",
+    "noConfusionType", "ndrec", "binductionOn", "ibelow", "ctorIdx",
+})  # fmt: skip
 SCRIPTS_THAT_DECEIVE = (
     "CYRILLIC",
     "ARMENIAN",
@@ -87,10 +118,9 @@ SCRIPTS_THAT_DECEIVE = (
 )
 
 
-def first_violation(source: str, only_dangerous: bool = False) -> str | None:
-    """The first reason to refuse this text, or the first that is a danger to the judge itself."""
-    found = (v.reason for v in violations(source) if v.dangerous or not only_dangerous)
-    return next(found, None)
+def first_violation(source: str) -> str | None:
+    """The first reason to refuse this text."""
+    return next((violation.reason for violation in violations(source)), None)
 
 
 def violations(source: str) -> Iterator[Violation]:
@@ -100,33 +130,44 @@ def violations(source: str) -> Iterator[Violation]:
     for index, token in enumerate(tokens):
         after = tokens[index + 1].text if index + 1 < len(tokens) else ""
         before = tokens[index - 1] if index else None
+        if token.kind == "broken":
+            yield Violation("a string, name or comment that does not end as Lean expects", token.start)
         if token.kind == "identifier":
             yield from _words(source, token, before, after)
-        if token.text.startswith("#") and token.kind == "symbol" and token.text not in COMMANDS:
-            yield Violation(f"`{token.text}` runs code or changes the syntax")
-        elif token.text == "set_option" and not OPTIONS.fullmatch(after):
-            yield Violation(f"`set_option {after}` is not among the options that a proof may set")
+        if token.text.startswith("#") and token.kind == "symbol" and len(token.text) > 1:
+            if token.text not in COMMANDS:
+                yield Violation(f"`{token.text}` runs code or changes the syntax", token.start)
+        elif token.text == "set_option" and not _may_set(after):
+            reason = f"`set_option {after}` is not among the options that a proof may set"
+            yield Violation(reason, token.start)
         elif token.text == "open" and after == "private":
-            yield Violation("`open private` reaches what a module keeps to itself")
+            yield Violation("`open private` reaches what a module keeps to itself", token.start)
         elif token.text == "@[" or (token.text == "[" and before and before.text == "attribute"):
             yield from _attributes(tokens, index)
 
 
+def _may_set(option: str) -> bool:
+    return any(option == o or (o.endswith(".") and option.startswith(o)) for o in OPTIONS)
+
+
 def _words(source: str, token: Token, before: Token | None, after: str) -> Iterator[Violation]:
     parts = token.text.split(".")
-    if len(parts) == 1 and after == "%":
-        parts = [token.text + "%"]
-    for part in parts:
+    begins = _begins_tactic(source, token, before) and after not in (":=", ":")
+    for part in (*parts, token.text + "%") if after == "%" else parts:
         if part not in WORDS or (len(parts) > 1 and part not in EVEN_DOTTED):
             continue
-        if part in ONLY_AS_TACTIC and not _begins_tactic(source, token, before):
+        if part in ONLY_AS_TACTIC and not begins:
             continue
         what, dangerous = WORDS[part]
-        yield Violation(f"`{token.text}` {what}", dangerous)
-    if token.text == "native" and ((before and before.text == "+") or after == ":="):
-        yield Violation("`native` trusts compiled code", dangerous=False)
+        yield Violation(f"`{token.text}` {what}", token.start, dangerous)
+    if token.text not in WORDS and begins and "?" in token.text and SEARCH_TACTIC.fullmatch(token.text):
+        yield Violation(
+            f"`{token.text}` searches; put what it suggests in its place", token.start, False
+        )
+    if token.text == "native" and before and before.text in ("+", "(", "{", ","):
+        yield Violation("`native` trusts compiled code", token.start)
     if any(part.startswith("_private") for part in parts):
-        yield Violation(f"`{token.text}` is an internal name")
+        yield Violation(f"`{token.text}` is an internal name", token.start)
 
 
 def _begins_tactic(source: str, token: Token, before: Token | None) -> bool:
@@ -146,10 +187,12 @@ def _attributes(tokens: Sequence[Token], index: int) -> Iterator[Violation]:
                 return
         elif depth == 1 and token.text == ",":
             starts = True
+        elif starts and token.text == "-":
+            continue
         elif starts and token.kind == "identifier" and token.text not in ("local", "scoped"):
             starts = False
-            if ATTRIBUTES_THAT_RUN.fullmatch(token.text):
-                yield Violation(f"the attribute `{token.text}` installs code")
+            if token.text not in ATTRIBUTES:
+                yield Violation(f"the attribute `{token.text}` is not on the list", token.start)
 
 
 def _characters(source: str) -> Iterator[Violation]:
@@ -158,6 +201,22 @@ def _characters(source: str) -> Iterator[Violation]:
             continue
         category, name = unicodedata.category(char), unicodedata.name(char, "")
         if category in ("Cf", "Cc", "Co", "Cn", "Cs"):
-            yield Violation(f"an invisible character, U+{ord(char):04X} {name}".rstrip())
+            yield Violation(
+                f"an invisible character, U+{ord(char):04X} {name}".rstrip(), source.index(char)
+            )
         elif name.startswith(SCRIPTS_THAT_DECEIVE):
-            yield Violation(f"a look-alike of another letter, U+{ord(char):04X} {name}")
+            yield Violation(
+                f"a look-alike of another letter, U+{ord(char):04X} {name}", source.index(char)
+            )
+
+
+def gate() -> dict[str, list[str]]:
+    """The same rules for Lean's own parse of a text, as `qed.check` takes them."""
+    dangerous = {word for word, (_, danger) in WORDS.items() if danger}
+    return {
+        "kinds": sorted(COMMAND_KINDS),
+        "words": sorted(dangerous | SEARCHES | SEARCHES_OF_MATHLIB),
+        "names": sorted(EVEN_DOTTED - UNPROVED),
+        "options": list(OPTIONS),
+        "attributes": sorted(ATTRIBUTES),
+    }

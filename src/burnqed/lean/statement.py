@@ -105,12 +105,18 @@ def _proof_mark(tokens: Sequence[Token]) -> bool:
     return False
 
 
+def _opening(statement: Statement) -> str:
+    """The header and `:= by`, on a line of its own where a comment would swallow it."""
+    text = header(statement)
+    return f"{text}\n  := by" if "--" in text.rsplit("\n", 1)[-1] else f"{text} := by"
+
+
 def with_sorry(statement: Statement) -> str:
     """The statement as a theorem that is left open."""
-    return f"{header(statement)} := by sorry\n"
+    return f"{_opening(statement)} sorry\n"
 
 
 def with_proof(statement: Statement, tactics: Sequence[str]) -> str:
     """The whole theorem. Each tactic keeps its own indentation below the block's."""
     steps = (textwrap.indent(textwrap.dedent(t).strip("\n"), "  ") for t in tactics)
-    return f"{header(statement)} := by\n" + "\n".join(steps) + "\n"
+    return f"{_opening(statement)}\n" + "\n".join(steps) + "\n"

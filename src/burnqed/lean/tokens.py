@@ -1,22 +1,29 @@
 """Lean source as tokens, as far as a gatekeeper needs it: what is code, and what is only text.
 
 Comments are skipped (they nest), strings are one token, but code inside an interpolated string
-(`s!"{…}"`) is code. Identifiers keep their dots and loose their quotes («»), so that hiding a word
-behind either does not hide it. Nothing here decides anything; `rules` does.
+(`s!"{…}"`) is code. Identifiers keep their dots and lose their quotes («»), so that hiding a word
+behind either does not hide it. What Lean's own tokenizer would complain of is a token of the kind
+"broken". Nothing here decides anything; `rules` does, and Lean's parse of the same text is looked at
+again before it is elaborated (`repl/Gate.lean`).
 """
 
 from __future__ import annotations
 
-import unicodedata
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["identifier", "number", "string", "symbol"]
+Kind = Literal["identifier", "number", "string", "symbol", "broken"]
 
-# A symbol is one character, except for those that are read together because rules speak of them.
-LONG_SYMBOLS = (":=", "@[", "#")
+# A symbol is one character, except for these: rules speak of them, or their tail would look like
+# the beginning of a comment (`<--x` is `<-` and `-x`).
+LONG_SYMBOLS = (":=", "@[", "<-", "|-", "//", "\\/", "/\\")
 CLOSERS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "@[": "]", "⟦": "⟧", "⌊": "⌋"}
+ESCAPES = frozenset("\\\"'nrtxu\n ")
+NUMBER = re.compile(r"0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*")
+RAW_STRING = re.compile(r'r#*"')
+CHARACTER = re.compile(r"""'(?:[^'\\\n]|\\(?:[\\"'nrt ]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}))'""")
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,120 +40,140 @@ def tokenize(source: str) -> list[Token]:
 
 
 def _tokens(source: str, at: int, end: int) -> Iterator[Token]:
+    kind: Kind | Literal["comment"]
     while at < end:
         char = source[at]
+        long = next((s for s in LONG_SYMBOLS if source.startswith(s, at)), None)
         if char.isspace():
             at += 1
-        elif source.startswith("--", at):
+            continue
+        if long is None and source.startswith("--", at):
             newline = source.find("\n", at, end)
             at = end if newline < 0 else newline
-        elif source.startswith("/-", at):
-            at = _comment_end(source, at, end)
+            continue
+        if long is None and source.startswith("/-", at):
+            stop, kind = _comment(source, at, end)
         elif char == '"':
-            stop = _string_end(source, at, end)
-            yield Token("string", source[at:stop], at, stop)
-            if at and source[at - 1] == "!":
-                yield from _interpolated(source, at + 1, stop - 1)
-            at = stop
-        elif (literal := _literal_end(source, at, end)) is not None:
-            yield Token("string", source[at:literal], at, literal)
-            at = literal
+            stop, kind = _string(source, at, end)
+        elif char == "r" and RAW_STRING.match(source, at, end):
+            stop, kind = _raw_string(source, at, end)
+        elif char == "'" and (stop_char := _character_end(source, at, end)):
+            stop, kind = stop_char, "string"
         elif _starts_identifier(char):
             stop, text = _identifier(source, at, end)
-            yield Token("identifier", text, at, stop)
+            closed = source.count("«", at, stop) == source.count("»", at, stop)
+            yield Token("identifier" if closed else "broken", text, at, stop)
             at = stop
-        elif char.isdigit():
-            stop = at + 1
-            while stop < end and (source[stop].isalnum() or source[stop] == "_"):
-                stop += 1
-            yield Token("number", source[at:stop], at, stop)
+            continue
+        elif number := NUMBER.match(source, at, end):
+            stop, kind = number.end(), "number"
+        elif char == "#" and _starts_command(source, at, end):
+            stop, text = _identifier(source, at + 1, end)
+            yield Token("symbol", "#" + text, at, stop)
             at = stop
+            continue
         else:
-            symbol = next((s for s in LONG_SYMBOLS if source.startswith(s, at)), char)
-            if symbol == "#":  # a command such as #eval is one word
-                stop, text = _identifier(source, at + 1, end)
-                yield Token("symbol", "#" + text, at, stop)
-                at = stop
-            else:
-                yield Token("symbol", symbol, at, at + len(symbol))
-                at += len(symbol)
+            stop, kind = at + len(long or char), "symbol"
+        if kind != "comment":
+            yield Token(kind, source[at:stop], at, stop)
+        if char == '"' and _is_interpolated(source, at):
+            yield from _interpolated(source, at + 1, stop - 1)
+        at = stop
 
 
-def _comment_end(source: str, at: int, end: int) -> int:
-    depth = 0
-    while at < end:
-        if source.startswith("/-", at):
-            depth += 1
-            at += 2
-        elif source.startswith("-/", at):
+def _comment(source: str, at: int, end: int) -> tuple[int, Literal["comment", "broken"]]:
+    """As Lean reads it: the character behind `/-` never begins or ends anything."""
+    depth = 1
+    at += 3
+    while at + 1 < end:
+        pair = source[at : at + 2]
+        if pair == "-/":
             depth -= 1
             at += 2
             if depth == 0:
-                return at
+                return at, "comment"
+        elif pair == "/-":
+            depth += 1
+            at += 2
         else:
             at += 1
-    return end
+    return end, "broken"
 
 
-def _string_end(source: str, at: int, end: int) -> int:
+def _string(source: str, at: int, end: int) -> tuple[int, Literal["string", "broken"]]:
+    """A string. One that is interpolated holds code in braces, and strings again in that."""
+    kind: Literal["string", "broken"] = "string"
+    interpolated = _is_interpolated(source, at)
     at += 1
     while at < end:
         if source[at] == "\\":
+            if source[at + 1 : at + 2] not in ESCAPES and source[at + 1 : at + 2] != "{":
+                kind = "broken"
             at += 2
         elif source[at] == '"':
-            return at + 1
+            return at + 1, kind
+        elif source[at] == "{" and interpolated:
+            at = _brace_end(source, at, end)
         else:
             at += 1
+    return end, "broken"
+
+
+def _is_interpolated(source: str, at: int) -> bool:
+    """Whether the string at `at` follows `s!` or the like; Lean allows a space between."""
+    return source[max(0, at - 80) : at].rstrip().endswith(("!", "dbg_trace"))
+
+
+def _brace_end(source: str, at: int, end: int) -> int:
+    """Behind the brace that closes the one at `at`."""
+    depth = 0
+    for token in _tokens(source, at, end):
+        depth += {"{": 1, "}": -1}.get(token.text, 0)
+        if depth == 0:
+            return token.end
     return end
 
 
-def _literal_end(source: str, at: int, end: int) -> int | None:
-    """The end of a raw string or a character, if one begins here."""
-    if source[at] == "r":
-        return _raw_string_end(source, at, end)
-    return _character_end(source, at, end) if source[at] == "'" else None
-
-
-def _raw_string_end(source: str, at: int, end: int) -> int | None:
-    hashes = at + 1
-    while hashes < end and source[hashes] == "#":
-        hashes += 1
-    if hashes >= end or source[hashes] != '"':
-        return None
-    closing = '"' + "#" * (hashes - at - 1)
-    found = source.find(closing, hashes + 1, end)
-    return end if found < 0 else found + len(closing)
+def _raw_string(source: str, at: int, end: int) -> tuple[int, Literal["string", "broken"]]:
+    opening = RAW_STRING.match(source, at, end)
+    assert opening
+    closing = '"' + "#" * (len(opening.group()) - 2)
+    found = source.find(closing, opening.end(), end)
+    return (end, "broken") if found < 0 else (found + len(closing), "string")
 
 
 def _character_end(source: str, at: int, end: int) -> int | None:
     """The end of 'x' or '\\n'; a prime that is no character literal is part of nothing."""
-    if source.startswith("'\\", at):
-        close = source.find("'", at + 3, min(end, at + 12))
-        return close + 1 if close >= 0 else None
-    return at + 3 if at + 2 < end and source[at + 2] == "'" and source[at + 1] != "'" else None
+    found = CHARACTER.match(source, at, end)
+    return found.end() if found else None
 
 
 def _interpolated(source: str, at: int, end: int) -> Iterator[Token]:
+    """The code between braces."""
     while at < end:
-        if source[at] == "\\":
-            at += 2
-        elif source[at] == "{":
-            depth, stop = 1, at + 1
-            while stop < end and depth:
-                depth += {"{": 1, "}": -1}.get(source[stop], 0)
-                stop += 1
+        if source[at] == "{":
+            stop = _brace_end(source, at, end)
             yield from _tokens(source, at + 1, max(at + 1, stop - 1))
             at = stop
         else:
-            at += 1
+            at += 2 if source[at] == "\\" else 1
+
+
+def _starts_command(source: str, at: int, end: int) -> bool:
+    """Whether a `#` begins a word such as #eval: not in `0#8`, `#[1]`, `#v[1]`."""
+    after = source[at + 1 : at + 2]
+    if not after or at + 1 >= end or not _starts_identifier(after) or source.startswith("v[", at + 1):
+        return False
+    return at == 0 or not (source[at - 1].isalnum() or source[at - 1] in "_)'!?")
 
 
 def _starts_identifier(char: str) -> bool:
-    return char in "_«" or char.isalpha() or unicodedata.category(char) in ("Lo", "Nl")
+    return char == "«" or (_continues_identifier(char) and not char.isdigit() and char not in "'!?")
 
 
 def _continues_identifier(char: str) -> bool:
-    return char in "_'!?" or char.isalnum() or unicodedata.category(char) in ("Mn", "Lo", "No")
+    # Superscript digits are operators to Lean (`x⁻¹`), subscripts are part of a name.
+    return char in "_'!?₀₁₂₃₄₅₆₇₈₉" or (char.isalnum() and char not in "⁰¹²³⁴⁵⁶⁷⁸⁹λΠΣ")
 
 
 def _identifier(source: str, at: int, end: int) -> tuple[int, str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -41,13 +39,4 @@ def boot_spec(installation: Installation, snapshot: Path, arguments: Sequence[st
     """The one long start that makes a snapshot; run under the guard, since it is no worker."""
     source = snapshot.with_suffix(".lean")
     spec = _spec(installation, "boot", str(snapshot), str(source), str(repl.WARM_UP), *arguments)
-    guard = (
-        sys.executable,
-        "-I",
-        "-S",
-        str(process._GUARD),
-        str(Limits().stack_kb),
-        str(os.getpid()),
-        "--",
-    )
-    return LaunchSpec((*guard, *spec.command), spec.env, spec.cwd)
+    return LaunchSpec(process.guarded(spec.command, Limits().stack_kb), spec.env, spec.cwd)

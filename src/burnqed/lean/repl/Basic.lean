@@ -398,11 +398,15 @@ def GState.after {α : Type} (g : GState) (r : Ran α) (goals : List MVarId) : G
 
 @[noinline] def exceptionText (e : Exception) : IO String := e.toMessageData.toString
 
+/-- The text of an exception that a run ended with. Some (budget errors) come without a context of their own. -/
+@[noinline] def ranText {α : Type} (r : Ran α) (e : Exception) : IO String :=
+  (MessageData.withContext { env := r.core.env, mctx := r.meta'.mctx, lctx := {}, opts := {} } e.toMessageData).toString
+
 /-- The value of a run, or its exception as a fault. -/
 def okOr {α : Type} (kind : String) (r : Ran α) : M α := do
   match r.val with
   | .ok a => return a
-  | .error e => fail kind (← exceptionText e)
+  | .error e => fail kind (← ranText r e)
 
 /-- Runs `x` with the local context of `g`. -/
 @[noinline] def inGoal {α : Type} (g : MVarId) (x : TermElabM α) : TermElabM α := do
@@ -437,8 +441,8 @@ def jmessages (ms : List Message) : IO (Array Json) := do
 @[noinline] def logged (l : MessageLog) : List Message := app (Walk.parray l.reported) (Walk.parray l.unreported)
 
 /-- An exception as an error message, at the place it points to. -/
-@[noinline] def exceptionMessage (source : String) (e : Exception) : IO Json := do
-  let text ← exceptionText e
+@[noinline] def exceptionMessage {α : Type} (source : String) (r : Ran α) (e : Exception) : IO Json := do
+  let text ← ranText r e
   let fm := FileMap.ofString source
   let ref := e.getRef
   let pos := match ref.getPos? with | some p => fm.toPosition p | none => ⟨1, 0⟩

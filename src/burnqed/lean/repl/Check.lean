@@ -315,6 +315,22 @@ def found (rep : Replay) (pristine : Environment) (n : Name) : Option ConstantIn
     | some ci => some ci
     | none => rep.src.find? n
 
+/-- The lists of `gate`, where the request has them. -/
+def readGate (j : Json) (trusted : List String) : M (Option Gate) := do
+  match field? j "gate" with
+  | none => return none
+  | some g =>
+    let list (k : String) : M (List String) := do return (← strs? g k).getD []
+    return some { kinds := ← list "kinds", words := ← list "words", names := ← list "names",
+                  options := ← list "options", attributes := ← list "attributes", trusted := trusted }
+
+def jcommands (t : Text) : Json := Id.run do
+  let mut out := #[]
+  for p in t.pieces do
+    if !(terminal p.stx) then
+      out := out.push (Json.mkObj [("kind", jname p.stx.getKind), ("boundary", jpair p.start p.stop)])
+  return .arr out
+
 def qedCheck (r : Ref) (j : Json) : M Json := do
   let s ← (r.get : IO Session)
   let file ← str j "file"
@@ -338,7 +354,10 @@ def qedCheck (r : Ref) (j : Json) : M Json := do
       let x ← (elaborate s env t false ps : IO Text)
       pure (some x)
   let ps ← if header then skipHeader s file else pure {}
-  let text ← (elaborate s env file false ps : IO Text)
+  let gate ← readGate j (match ref?, reference? with
+    | some t, some source => mapList (fun (p : Piece) => textOf source p.stx) t.pieces
+    | _, _ => [])
+  let text ← (elaborate s env file false ps gate : IO Text)
   let decls := declared text
   -- replay everything the file declared, and everything else that elaboration left behind
   let mut rep : Replay := { src := text.env, env := s.pristine, heartbeats := kernelBudget s.config }
@@ -394,16 +413,13 @@ def qedCheck (r : Ref) (j : Json) : M Json := do
         match found rep s.pristine ci.name with
         | none => changed := ci.name :: changed
         | some fc => if !sameDecl ci fc then changed := ci.name :: changed
-  let mut cmds := #[]
-  for p in text.pieces do
-    if !(terminal p.stx) then cmds := cmds.push (Json.mkObj [("kind", jname p.stx.getKind), ("boundary", jpair p.start p.stop)])
   let mut failures : List (String × Json) := []
   for (_, ci) in decls do
     match whyNot rep ci.name with
     | some why => failures := (nameStr ci.name, .str why) :: failures
     | none => pure ()
   return Json.mkObj [
-    ("commands", .arr cmds), ("messages", .arr (← (jmessages (allMessages text) : IO _))), ("referenceMessages", .arr refMessages),
+    ("commands", jcommands text), ("referenceCommands", match ref? with | some t => jcommands t | none => .arr #[]), ("messages", .arr (← (jmessages (allMessages text) : IO _))), ("referenceMessages", .arr refMessages),
     ("declarations", .arr (toArr (mapList (fun (d : Piece × ConstantInfo) => jdeclaration text.env d.2) decls))),
     ("theorems", .arr theorems), ("missing", jnames (rev missingThms)), ("changed", jnames (rev changed)),
     ("notReplayed", Json.mkObj failures), ("shadowed", jnames shadowed)]

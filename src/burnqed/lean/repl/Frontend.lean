@@ -38,8 +38,17 @@ def scopeOf (st : Command.State) : Scope :=
 def errorMessage (ictx : Parser.InputContext) (pos : String.Pos.Raw) (text : String) : Message :=
   { fileName := ictx.fileName, pos := ictx.fileMap.toPosition pos, data := text }
 
+/-- Did a command fail, or leave something open? -/
+def isDirty (ms : List Message) : IO Bool := do
+  for m in ms do
+    if isError m then return true
+    match m.severity with
+    | .warning => if (← messageText m) == "declaration uses `sorry`" || (← messageText m) == "declaration uses 'sorry'" then return true
+    | _ => pure ()
+  return false
+
 partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState) (ref : IO.Ref Command.State)
-    (acc : List Piece) : IO (List Piece) := do
+    (acc : List Piece) (gate : Option Gate := none) (dirty : Bool := false) : IO (List Piece) := do
   let st ← ref.get
   let before := scopeOf st
   let start := ps.pos
@@ -47,10 +56,16 @@ partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState
   let hb ← IO.getNumHeartbeats
   ref.set { st with messages := {}, infoState := { st.infoState with trees := {} } }
   let ctx : Command.Context := { fileName := ictx.fileName, fileMap := ictx.fileMap, cmdPos := start, snap? := none, cancelTk? := none }
-  let r ← (elabCmd stx ctx ref).toBaseIO
-  let extra ← match r with
-    | .ok _ => pure []
-    | .error e => do pure [errorMessage ictx start (← exceptionText e)]
+  let refused := match gate with
+    | some g => if terminal stx then none else g.refuses ictx.inputString st.env dirty stx
+    | none => none
+  let extra ← match refused with
+    | some why => pure [errorMessage ictx start why]
+    | none => do
+      let r ← (elabCmd stx ctx ref).toBaseIO
+      match r with
+      | .ok _ => pure []
+      | .error e => do pure [errorMessage ictx start (← exceptionText e)]
   let hb' ← IO.getNumHeartbeats
   let st' ← ref.get
   let piece : Piece := {
@@ -62,7 +77,11 @@ partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState
     match piece.messages with
     | [] => return rev acc
     | _ => return rev (piece :: acc)
-  else commands ictx ps' ref (piece :: acc)
+  else
+    let dirty' ← if dirty then pure true else match gate with
+      | some _ => isDirty piece.messages
+      | none => pure false
+    commands ictx ps' ref (piece :: acc) gate dirty'
 
 /-- The options a text is elaborated under; `set_option` in the text overrides them. -/
 def fileOptions (s : Session) : Options :=
@@ -76,10 +95,11 @@ structure Text where
 
 @[noinline] def fileInput (source : String) : Parser.InputContext := { inputOf source with fileName := "<anonymous>" }
 
-/-- Elaborates a text, from its first byte, or from `ps`. -/
-def elaborate (s : Session) (env : Environment) (source : String) (trees : Bool) (ps : Parser.ModuleParserState := {}) : IO Text := do
+/-- Elaborates a text, from its first byte, or from `ps`; with a gate, only the commands that it lets pass. -/
+def elaborate (s : Session) (env : Environment) (source : String) (trees : Bool) (ps : Parser.ModuleParserState := {})
+    (gate : Option Gate := none) : IO Text := do
   let ref ← IO.mkRef (initialState env (fileOptions s) trees)
-  let ps ← commands (fileInput source) ps ref []
+  let ps ← commands (fileInput source) ps ref [] gate
   let st ← ref.get
   return { pieces := ps, env := st.env, scope := scopeOf st }
 

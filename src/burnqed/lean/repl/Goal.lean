@@ -572,8 +572,8 @@ def applyStep (cfg : Config) (st : GState) (site : Site) (acting : MVarId) (step
     | .error e =>
       -- an internal exception only says that the errors are in the log already
       let first ← match e with
-        | .internal .. => if some? isError log then pure #[] else do pure #[← exceptionMessage source e]
-        | _ => do pure #[← exceptionMessage source e]
+        | .internal .. => if some? isError log then pure #[] else do pure #[← exceptionMessage source r e]
+        | _ => do pure #[← exceptionMessage source r e]
       return (none, failed (pushAll (← jmessages log).toList first))
     | .ok done =>
       let ms ← jmessages log
