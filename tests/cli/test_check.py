@@ -56,7 +56,9 @@ def test_against_a_statement(tmp_path: Path) -> None:
     honest.write_text("def f (n : Nat) := n + 1\n\ntheorem t (n : Nat) : f n = n + 1 := rfl\n")
     run("check", honest, "--against", task, code=0)
     changed = tmp_path / "changed.lean"
-    changed.write_text("def f (n : Nat) := 1 + n\n\ntheorem t (n : Nat) : f n = n + 1 := by\n  unfold f; omega\n")
+    changed.write_text(
+        "def f (n : Nat) := 1 + n\n\ntheorem t (n : Nat) : f n = n + 1 := by\n  unfold f; omega\n"
+    )
     out = run("check", changed, "--against", task, "--json", code=1)
     assert "reference" in json.loads(out.stdout)["theorems"][0]["reason"]
     weaker = tmp_path / "weaker.lean"
@@ -88,7 +90,9 @@ def test_a_file_without_theorems_and_one_with_foreign_imports(tmp_path: Path) ->
     mathlib.write_text("import Mathlib\n\ntheorem a : True := trivial\n")
     assert "no module Mathlib" in run("check", mathlib, code=2).stderr
     std = tmp_path / "std.lean"
-    std.write_text("import Std.Data.HashMap\n\ntheorem a : (∅ : Std.HashMap Nat Nat).size = 0 := by simp\n")
+    std.write_text(
+        "import Std.Data.HashMap\n\ntheorem a : (∅ : Std.HashMap Nat Nat).size = 0 := by simp\n"
+    )
     run("check", std, code=0)
 
 
@@ -105,6 +109,8 @@ def test_doctor_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert "burn-qed lean install" in out.stdout
 
 
-@pytest.mark.parametrize("command", [(), ("lean",), ("check",), ("doctor",), ("repl",), ("lean", "bundle")])
+@pytest.mark.parametrize(
+    "command", [(), ("lean",), ("check",), ("doctor",), ("repl",), ("lean", "bundle")]
+)
 def test_help_teaches(command: tuple[str, ...]) -> None:
     assert "Usage" in run(*command, "--help", code=0).stdout

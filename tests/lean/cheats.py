@@ -32,12 +32,12 @@ class CheatProof:
 
 
 UNPROVED = r"sorry|unproved|admit"
-COMPILED = r"compiled code|axiom"
+COMPILED = r"compiled code|axiom|nativeDecide"
 DECLARES = r"nobody proved"
-CODE = r"runs code|installs code|among the options|nobody proved"
+CODE = r"runs code|installs code|among the options|nobody proved|belongs to programs"
 DIFFERS = r"something else|not what the reference says|not in the file|does not compile"
-BROKEN = r"does not compile|not in the file|kernel"
-# For texts that the tokenizer must come to read as Lean does, or refuse as unreadable.
+BROKEN = r"does not compile|not in the file|kernel|does not end"
+# For texts that may be refused at one wall or another; which one first is not the point.
 ANY = r"."
 
 
@@ -310,7 +310,7 @@ LOGIC = (
     _file("quotient lifted badly", "def q : Quot (fun _ _ : Nat => True) → Nat := Quot.lift id (fun _ _ _ => rfl)\n\ntheorem a : 1 = 2 := congrArg q (Quot.sound trivial)\n", BROKEN, lean=False),
     _file("a wrong decision", "instance i : Decidable (1 = 2) := .isTrue (by decide)\n\ntheorem a : 1 = 2 := by decide\n", BROKEN, lean=False),
     _file("a wrong rfl", "theorem a : (2 : Nat) ^ 64 = 0 := rfl\n", BROKEN, lean=False),
-    _file("a def of a theorem", "def a : 1 = 2 := by rfl\n", ANY, lean=False),
+    _file("a def of a theorem", "def a : 1 = 1 := rfl\n", r"not in the file", reference="theorem a : 1 = 1 := sorry\n"),
     _file("deep recursion", "theorem a : " + "(" * 3000 + "1" + ")" * 3000 + " = 2 := rfl\n", ANY, lean=False),
     _file("unbalanced", "theorem a : (1 = 2 := rfl\n", BROKEN, lean=False),
     _file("a comment left open", "theorem a : 1 = 2 := by /- rfl\n", ANY, lean=False),

@@ -149,10 +149,10 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """Lean refused the tactic: it does not parse, fails, or cheats with `sorry`."""
+    """The tactic is refused: it does not parse, fails, cheats with `sorry`, or is not shown to Lean."""
 
     error: str
-    kind: Literal["parse", "tactic", "sorry"]
+    kind: Literal["parse", "tactic", "sorry", "forbidden"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,14 +15,13 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any, Literal
 
 from burnqed.core.errors import ProtocolError, StatementError
 from burnqed.core.types import LibraryConstant, Statement
 from burnqed.lean import protocol, rules, statement
 from burnqed.lean.pool import Pool, Worker
-from burnqed.lean.tokens import tokenize
+from burnqed.lean.tokens import Token, tokenize
 
 JUDGE_SECONDS = 300.0
 
@@ -94,27 +93,32 @@ async def judge_file(
 ) -> list[Verdict]:
     """Judge every theorem of a file; with a reference, that it proves what the reference states."""
     begun = time.monotonic()
-    named = _declared(source)
+    written = declarations(source)
+
+    def verdict(name: str, reason: str, level: Level, found: Found | None = None) -> Verdict:
+        return Verdict(
+            name, not reason, reason, level, found.axioms if found else (),
+            found.type if found else "", None, source, time.monotonic() - begun,
+        )  # fmt: skip
+
     poison = _poison(source, reference)
     if poison:
-        names = named or ["(file)"]
-        return [Verdict(name, False, poison, "text", source=source) for name in names]
+        return [verdict(d.name, poison, "text") for d in written] or [verdict("(file)", poison, "text")]
     async with pool.lease(fresh=True) as worker:
         report = await _check(worker, source, reference, None, seconds)
     if report.reference_errors:
         raise StatementError(f"the reference does not compile: {report.reference_errors[0]}")
+    names = {_bare(d.name) for d in written}
     verdicts = []
     for found in report.theorems:
         reason, level = _decide(report, found, source)
-        verdicts.append(
-            Verdict(found.name, not reason, reason, level, found.axioms, found.type, source=source,
-                    seconds=time.monotonic() - begun)
-        )  # fmt: skip
-    verdicts += [_missing(name, report, source) for name in report.missing]
-    seen = {v.theorem for v in verdicts}
-    for name in named:  # those that did not even parse
-        if not any(full == name or full.endswith("." + name) for full in seen):
-            verdicts.append(_missing(name, report, source))
+        if reason or _bare(found.name) in names:  # the others come with `where` clauses and structures
+            verdicts.append(verdict(found.name, reason, level, found))
+    seen = {_bare(v.theorem) for v in verdicts}
+    for name in (*report.missing, *(d.name for d in written)):
+        if _bare(name) not in seen:
+            seen.add(_bare(name))
+            verdicts.append(verdict(name, _why_absent(report, name, source), "text"))
     return verdicts
 
 
@@ -160,14 +164,9 @@ def _decide(report: Report, found: Found | None, source: str) -> tuple[str, Leve
         return f"a command of the kind {strange} is not allowed", "text"
     if found is None:
         return _first_error(report) or "no theorem came of it", "text"
-    for start, end in _places(report, found.name, source):
-        piece = source.encode()[start:end].decode()
-        forbidden = rules.first_violation(piece)
-        if forbidden:
-            return forbidden, "text"
-        message = next((text for at, text in report.errors if start <= at < max(end, start + 1)), None)
-        if message:
-            return f"it does not compile: {message}", "text"
+    said = _said_against(report, found.name, source)
+    if said:
+        return said, "text"
     if found.has_sorry or "sorryAx" in found.axioms:
         return _first_error(report) or "it rests on `sorry`", "compiled"
     if found.kernel is not None:
@@ -188,30 +187,61 @@ def _first_error(report: Report) -> str:
     return f"it does not compile: {report.errors[0][1]}" if report.errors else ""
 
 
-def _missing(name: str, report: Report, source: str) -> Verdict:
-    reason = _first_error(report) or "it is not in the file"
-    return Verdict(name, False, reason, "text", source=source)
+def _why_absent(report: Report, name: str, source: str) -> str:
+    return _said_against(report, name, source) or _first_error(report) or "it is not in the file"
 
 
-def _places(report: Report, name: str, source: str) -> list[tuple[int, int]]:
-    """Byte ranges of the commands that may have declared a theorem of this name."""
+def _said_against(report: Report, name: str, source: str) -> str:
+    """What the rules or Lean say about the command that declares a theorem of this name."""
     raw = source.encode()
-    places = []
-    for _, start, end in report.commands:
-        declared = _declared(raw[start:end].decode(errors="replace"))
-        if any(name == d or name.endswith("." + d) for d in declared):
-            places.append((start, end))
-    return places
+    for declaration in declarations(source):
+        if _bare(declaration.name) != _bare(name):
+            continue
+        at = len(source[: declaration.at].encode())
+        for _, start, end in report.commands:
+            if not start <= at < end:
+                continue
+            forbidden = rules.first_violation(raw[start:end].decode(errors="replace"))
+            if forbidden:
+                return forbidden
+            for where, message in report.errors:
+                if start <= where < end:
+                    return f"it does not compile: {message}"
+    return ""
 
 
-def _declared(source: str) -> list[str]:
-    """Names that follow `theorem` or `lemma` in a text."""
-    tokens = tokenize(source)
-    return [
-        after.text.removeprefix("_root_.")
-        for word, after in pairwise(tokens)
-        if word.text in ("theorem", "lemma") and after.kind == "identifier"
-    ]
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A theorem as it is written: its full name, and where its command's keyword stands."""
+
+    name: str
+    at: int
+
+
+def declarations(source: str) -> list[Declaration]:
+    """The theorems of a text, by its tokens alone: Lean may not have seen it, or not understood it.
+
+    Private ones are left out: they are checked where something rests on them.
+    """
+    found: list[Declaration] = []
+    scopes: list[str] = []
+    edge = Token("symbol", "", len(source), len(source))
+    tokens = [edge, *tokenize(source), edge]
+    for before, word, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        name = source[after.start : after.end] if after.kind == "identifier" else ""
+        if word.text in ("theorem", "lemma") and name and before.text != "private":
+            root = name.startswith("_root_.")
+            prefix = "" if root else "".join(f"{scope}." for scope in scopes if scope)
+            found.append(Declaration(prefix + name.removeprefix("_root_."), word.start))
+        elif word.text in ("namespace", "section", "mutual"):
+            scopes.append(name if word.text == "namespace" else "")
+        elif word.text == "end" and scopes:
+            scopes.pop()
+    return found
+
+
+def _bare(name: str) -> str:
+    return name.replace("«", "").replace("»", "")
 
 
 def _poison(source: str, reference: str | None) -> str | None:

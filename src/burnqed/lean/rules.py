@@ -192,7 +192,7 @@ def _attributes(tokens: Sequence[Token], index: int) -> Iterator[Violation]:
         elif starts and token.kind == "identifier" and token.text not in ("local", "scoped"):
             starts = False
             if token.text not in ATTRIBUTES:
-                yield Violation(f"the attribute `{token.text}` is not on the list", token.start)
+                yield Violation(f"the attribute `{token.text}` installs code, or may", token.start)
 
 
 def _characters(source: str) -> Iterator[Violation]:

@@ -43,7 +43,7 @@ from burnqed.core.types import (
     Theorem,
     TimedOut,
 )
-from burnqed.lean import protocol
+from burnqed.lean import protocol, rules
 from burnqed.lean.pool import Pool, Worker
 from burnqed.lean.protocol import StepReply
 
@@ -113,7 +113,7 @@ class Session:
             self._begin(state, goal)
             # First the state, so that trouble in making it is not taken for the tactics' doing.
             await self._twice(lambda: self._locate(state.id))
-            if len(tactics) > 1 and self._batches and all(map(_is_text, tactics)):
+            if len(tactics) > 1 and self._batches and not any(map(_refusal, tactics)):
                 with suppress(LeanLost):
                     return await self._apply_together(state.id, goal, tactics)
             return [await self._apply_or_error(state.id, goal, tactic) for tactic in tactics]
@@ -144,8 +144,9 @@ class Session:
     # ------------------------------------------------------------------- tactics
 
     async def _apply(self, parent: int, goal: int, tactic: str) -> StepOutcome:
-        if not _is_text(tactic):
-            return Rejected("the tactic is not valid Unicode text", "parse")
+        refused = _refusal(tactic)
+        if refused:
+            return refused
 
         async def attempt() -> StepOutcome:
             lean_id = await self._locate(parent)
@@ -309,10 +310,11 @@ def _shape(goals: tuple[Goal, ...]) -> list[str]:
     return [_METAVARIABLE.sub("?", goal.text) for goal in goals]
 
 
-def _is_text(tactic: str) -> bool:
-    """Whether it can be sent: a model's decoder may leave half a surrogate pair."""
+def _refusal(tactic: str) -> Rejected | None:
+    """Why a tactic is not shown to Lean at all: it is no text, or it would run code."""
     try:
         tactic.encode()
     except UnicodeEncodeError:
-        return False
-    return True
+        return Rejected("the tactic is not valid Unicode text", "parse")
+    danger = next((v.reason for v in rules.violations(tactic) if v.dangerous), None)
+    return Rejected(danger, "forbidden") if danger else None

@@ -45,7 +45,8 @@ def check(
     """
     source = statement.split_header(_read(file))
     reference = statement.split_header(_read(against)) if against else None
-    imports = tuple(dict.fromkeys((reference.imports if reference else ()) + source.imports))
+    # Init comes unasked, as in any Lean file.
+    imports = tuple(dict.fromkeys(("Init", *(reference.imports if reference else ()), *source.imports)))
     found, spec = compose.lean(toolchain, project, imports)
 
     async def work() -> list[judge.Verdict]:
@@ -68,7 +69,7 @@ def check(
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8")
+        return path.read_text(encoding="utf-8").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
 
