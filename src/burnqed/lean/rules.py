@@ -107,6 +107,8 @@ MADE_WITH_A_TYPE = frozenset({
     "rec", "recOn", "casesOn", "recAux", "casesAuxOn", "strongRecOn", "brecOn", "below", "noConfusion",
     "noConfusionType", "ndrec", "binductionOn", "ibelow", "ctorIdx",
 })  # fmt: skip
+# Lean gives up at 512; its parser may run out of memory before it comes to that.
+MAX_NESTING = 1000
 SCRIPTS_THAT_DECEIVE = (
     "CYRILLIC",
     "ARMENIAN",
@@ -127,7 +129,12 @@ def violations(source: str) -> Iterator[Violation]:
     """Every reason to refuse this text (without its `import` lines)."""
     yield from _characters(source)
     tokens = tokenize(source)
+    depth = 0
     for index, token in enumerate(tokens):
+        depth += (token.text in CLOSERS) - (token.text in CLOSERS.values())
+        if depth > MAX_NESTING:
+            yield Violation(f"brackets nested more than {MAX_NESTING} deep", token.start)
+            return
         after = tokens[index + 1].text if index + 1 < len(tokens) else ""
         before = tokens[index - 1] if index else None
         if token.kind == "broken":

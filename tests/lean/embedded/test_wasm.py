@@ -15,7 +15,8 @@ from burnqed.lean.embedded import package, wasm
 
 RUN = """
 const m = new WebAssembly.Module(require('fs').readFileSync(process.argv[1]));
-const e = new WebAssembly.Instance(m, {}).exports;
+const table = new WebAssembly.Table({ initial: 5, element: 'anyfunc' });
+const e = new WebAssembly.Instance(m, { env: { __indirect_function_table: table } }).exports;
 const slots = process.argv.slice(2).map(Number);
 console.log(JSON.stringify({
   exports: Object.keys(e), size: e.table.length, values: slots.map(i => e.table.get(i)()),

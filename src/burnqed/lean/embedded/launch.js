@@ -253,9 +253,14 @@ globalThis.Module = {
     trace('runtime initialised');
     mount(FS, NODEFS, ENV);
     if (!header) bootAndSave();
-    restoreGlobals(header);
-    wasmExports.lean_init_task_manager_using(1);   // the old one's threads are not here
-    serve(header.handler, header.stackTop);
+    try {
+      restoreGlobals(header);
+      wasmExports.lean_init_task_manager_using(1);   // the old one's threads are not here
+      serve(header.handler, header.stackTop);
+    } catch (error) {   // Lean has said why when it ends itself (ExitStatus)
+      if (error.name !== 'ExitStatus') fs.writeSync(2, `Lean's runtime failed: ${error}\n`);
+      process.reallyExit(1);
+    }
   },
 };
 process.on('uncaughtExceptionMonitor', error => fs.writeSync(2, `Lean's runtime failed: ${error}\n`));
