@@ -249,6 +249,16 @@ def test_invocations_of_a_file(repl: Client, tmp_path: Path) -> None:
     assert missing["error"] == "io"
 
 
+def test_a_file_that_imports_more_than_is_loaded(repl: Client) -> None:
+    text = "import Std.Data.HashMap\nexample : (∅ : Std.HashMap Nat Nat).size = 0 := by simp\n"
+    arguments = {"readHeader": True, "inheritEnv": False, "newConstants": False}
+    reply = repl("frontend.process", file=text, **arguments)
+    assert [unit["messages"] for unit in reply["units"]] == [[]]
+    absent = repl("frontend.process", file="import Mathlib\n", **arguments)
+    assert absent["error"] == "io"
+    assert "Mathlib" in absent["desc"]
+
+
 def test_catalog_into_a_file(repl: Client, tmp_path: Path) -> None:
     target = tmp_path / "catalog.txt"
     assert repl("env.catalog", filename=str(target)) == {}

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from burnqed.lean.statement import split_header
+
 Reply = dict[str, Any]
 Finish = Callable[[Reply], Reply]
 COMMANDS_WITH_PATHS = ("frontend.process", "env.catalog")
@@ -27,6 +29,23 @@ def split_line(line: str) -> tuple[str, Any] | None:
         return command, json.loads(payload or "{}")
     except (ValueError, KeyError, TypeError, AttributeError):
         return None
+
+
+def imports_wanted(line: str, reply: Reply) -> tuple[str, ...]:
+    """Modules that a file's header asks for, when this Lean answered that it has not loaded them.
+
+    Lean cannot load modules after its start, so such a file is for another process; that is possible
+    where nothing of the answer stays behind (`inheritEnv`).
+    """
+    if reply.get("error") != "io":
+        return ()
+    parsed = split_line(line)
+    if parsed is None or parsed[0] != "frontend.process" or not isinstance(parsed[1], dict):
+        return ()
+    payload = parsed[1]
+    if not payload.get("readHeader") or payload.get("inheritEnv"):
+        return ()
+    return ("Init", *split_header(str(payload.get("file", ""))).imports)
 
 
 def resolve(line: str) -> tuple[str, Finish]:

@@ -10,9 +10,11 @@ from importlib.metadata import version
 import typer
 
 from burnqed.cli import compose
+from burnqed.core.errors import InputError
 from burnqed.lean import host_files
 from burnqed.lean.pool import run_sync
 from burnqed.lean.process import LaunchSpec, LeanProcess, Limits
+from burnqed.lean.toolchain import Toolchain
 
 # The client has limits of its own; these only keep a forgotten process from staying for ever.
 LIMITS = Limits(request_seconds=24 * 3600.0, memory_bytes=16 * 2**30)
@@ -35,12 +37,38 @@ def repl(
     if "--version" in context.args:
         typer.echo(f"burn-qed {version('burn-qed')}")
         return
-    _, spec = compose.lean(toolchain, project, context.args)
-    run_sync(_serve(spec))
+    found, spec = compose.lean(toolchain, project, context.args)
+    run_sync(_serve(_Server(found, spec)))
 
 
-async def _serve(spec: LaunchSpec) -> None:
-    process = await LeanProcess.start(spec, LIMITS)
+class _Server:
+    """The client's Lean, and others beside it for files that import more than it has loaded."""
+
+    def __init__(self, toolchain: Toolchain, spec: LaunchSpec) -> None:
+        self._toolchain = toolchain
+        self._spec = spec
+        self._processes: dict[tuple[str, ...], LeanProcess] = {}
+
+    async def start(self) -> None:
+        self._processes[()] = await LeanProcess.start(self._spec, LIMITS)
+
+    async def close(self) -> None:
+        for process in self._processes.values():
+            await process.close()
+
+    async def ask(self, line: str) -> host_files.Reply:
+        reply = await self._processes[()].request(line)
+        imports = host_files.imports_wanted(line, reply)
+        if not imports:
+            return reply
+        if imports not in self._processes:
+            spec = self._toolchain.launch(imports)
+            self._processes[imports] = await LeanProcess.start(spec, LIMITS)
+        return await self._processes[imports].request(line)
+
+
+async def _serve(server: _Server) -> None:
+    await server.start()
     try:
         _say("ready.")
         while True:
@@ -48,16 +76,16 @@ async def _serve(spec: LaunchSpec) -> None:
             line = raw.decode("utf-8", errors="replace").strip()
             if not line:
                 return
-            _say(await _answer(process, line))
+            _say(await _answer(server, line))
     finally:
-        await process.close()
+        await server.close()
 
 
-async def _answer(process: LeanProcess, line: str) -> str:
+async def _answer(server: _Server, line: str) -> str:
     try:
         request, finish = host_files.resolve(line)
-        reply = finish(await process.request(request.replace("\r", " ")))
-    except (OSError, UnicodeDecodeError) as error:
+        reply = finish(await server.ask(request.replace("\r", " ")))
+    except (OSError, UnicodeDecodeError, InputError) as error:
         reply = {"error": "io", "desc": str(error)}
     return json.dumps(reply, ensure_ascii=False, separators=(",", ":"))
 
