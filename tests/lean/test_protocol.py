@@ -63,7 +63,7 @@ def payload(line: str) -> tuple[str, Any]:
         (
             protocol.start(TheoremText("theorem a : b :=")),
             "qed.start",
-            {"file": "theorem a : b :="},
+            {"file": "theorem a : b := by sorry\n"},
         ),
         (
             protocol.goal_tactic(4, 1, "intro x\nsimp"),

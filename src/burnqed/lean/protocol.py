@@ -27,6 +27,7 @@ from burnqed.core.types import (
     TheoremText,
     TimedOut,
 )
+from burnqed.lean.statement import with_sorry
 
 Reply = dict[str, Any]
 T = TypeVar("T")
@@ -48,8 +49,8 @@ def start(statement: Statement) -> str:
             return request_line("goal.start", expr=text, levels=list(levels) or None)
         case LibraryConstant(name, hide):
             return request_line("goal.start", copyFrom=name, hide=hide or None)
-        case TheoremText(source):
-            return request_line("qed.start", file=source)
+        case TheoremText():
+            return request_line("qed.start", file=with_sorry(statement))
 
 
 def goal_tactic(state: int, goal: int, tactic: str) -> str:

@@ -62,7 +62,7 @@ def check(
         report = {"file": str(file), "toolchain": found.label, "theorems": rows}
         typer.echo(json.dumps(report, ensure_ascii=False))
     else:
-        _print(verdicts)
+        _print(verdicts, found.kind == "embedded")
     if not all(verdict.accepted for verdict in verdicts):
         raise typer.Exit(1)
 
@@ -74,8 +74,10 @@ def _read(path: Path) -> str:
         raise InputError(f"cannot read {path}: {error}") from error
 
 
-def _print(verdicts: list[judge.Verdict]) -> None:
+def _print(verdicts: list[judge.Verdict], embedded: bool) -> None:
     table = Table("theorem", "verdict", "axioms", "why", "s")
+    if embedded:
+        table.caption = "axioms named here; those of the library's own proofs are not in this Lean"
     for verdict in verdicts:
         style = "green" if verdict.accepted else "red"
         word = Text("accepted" if verdict.accepted else "refused", style=style)

@@ -32,8 +32,11 @@ def scopeOf (st : Command.State) : Scope :=
 
 @[noinline] def terminal (stx : Syntax) : Bool := Parser.isTerminalCommand stx
 
-@[noinline] def initialState (env : Environment) (opts : Options) (trees : Bool) : Command.State :=
-  { Command.mkState env {} opts with infoState := { enabled := trees } }
+/-- `lenient`: as in a `noncomputable section`. The embedded Lean lacks code for much of its own library, and a
+definition that cannot be compiled for that is as good as any where nothing is run. -/
+@[noinline] def initialState (env : Environment) (opts : Options) (trees lenient : Bool) : Command.State :=
+  let st := Command.mkState env {} opts
+  { st with infoState := { enabled := trees }, scopes := mapList (fun s => { s with isNoncomputable := lenient }) st.scopes }
 
 def errorMessage (ictx : Parser.InputContext) (pos : String.Pos.Raw) (text : String) : Message :=
   { fileName := ictx.fileName, pos := ictx.fileMap.toPosition pos, data := text }
@@ -98,7 +101,7 @@ structure Text where
 /-- Elaborates a text, from its first byte, or from `ps`; with a gate, only the commands that it lets pass. -/
 def elaborate (s : Session) (env : Environment) (source : String) (trees : Bool) (ps : Parser.ModuleParserState := {})
     (gate : Option Gate := none) : IO Text := do
-  let ref ← IO.mkRef (initialState env (fileOptions s) trees)
+  let ref ← IO.mkRef (initialState env (fileOptions s) trees (!s.proofsAreThere || gate.isSome))
   let ps ← commands (fileInput source) ps ref [] gate
   let st ← ref.get
   return { pieces := ps, env := st.env, scope := scopeOf st }
