@@ -35,7 +35,8 @@ def test_one_bad_theorem_is_named_and_the_others_stand(tmp_path: Path) -> None:
     file = tmp_path / "mixed.lean"
     file.write_text(
         "theorem good : 1 + 1 = 2 := rfl\n\ntheorem open_end : 1 + 1 = 3 := by\n  sorry\n\n"
-        "theorem wrong : 1 + 1 = 3 := by\n  omega\n\ntheorem leans : 1 + 1 = 3 := wrong\n"
+        "theorem wrong : 1 + 1 = 3 := by\n  omega\n\ntheorem leans : 1 + 1 = 3 := wrong\n\n"
+        "private theorem hidden : 1 + 1 = 3 := by\n  sorry\n"
     )
     out = run("check", file, "--json", code=1)
     rows = {row["theorem"]: row for row in json.loads(out.stdout)["theorems"]}
@@ -43,6 +44,7 @@ def test_one_bad_theorem_is_named_and_the_others_stand(tmp_path: Path) -> None:
     assert "sorry" in rows["open_end"]["reason"]
     assert "does not compile" in rows["wrong"]["reason"]
     assert not rows["leans"]["accepted"]
+    assert any(name.endswith("hidden") and not row["accepted"] for name, row in rows.items())
     table = run("check", file, code=1)
     assert "accepted" in table.stdout
     assert "refused" in table.stdout

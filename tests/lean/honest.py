@@ -369,7 +369,7 @@ HONEST: tuple[HonestFile, ...] = (
         "theorem c (s t : S) (h : s.v = t.v) : s = t := by ext; exact h\n",
         4,
     ),
-    _file("private and protected", "private theorem aux : 1 = 1 := rfl\n\nprotected theorem Foo.a : 1 = 1 := aux\n", 2),
+    _file("private and protected", "private theorem aux : 1 = 1 := rfl\n\nprotected theorem Foo.a : 1 = 1 := aux\n", 1),
     _file("anonymous constructors", "theorem a : ∃ x y : Nat, x + y = 3 ∧ x ≠ y := ⟨1, 2, rfl, by decide⟩\n"),
     _file("exact fun", "theorem a (p q r : Prop) : (p → q) → (q → r) → p → r := by\n  exact fun f g h =>\n    g (f h)\n"),
     _file("example and check", "#check Nat.add_comm\n#print axioms Nat.add_comm\n\nexample : 1 = 1 := rfl\n\ntheorem a : 1 = 1 := rfl\n"),

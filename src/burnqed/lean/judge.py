@@ -112,13 +112,12 @@ async def judge_file(
     verdicts = []
     for found in report.theorems:
         reason, level = _decide(report, found, source)
-        if reason or _bare(found.name) in names:  # the others come with `where` clauses and structures
+        # Accepted ones that are private, or come of `where` clauses and structures, are not listed.
+        if reason or _bare(found.name) in names:
             verdicts.append(verdict(found.name, reason, level, found))
     seen = {_bare(v.theorem) for v in verdicts}
-    for name in (*report.missing, *(d.name for d in written)):
-        if _bare(name) not in seen:
-            seen.add(_bare(name))
-            verdicts.append(verdict(name, _why_absent(report, name, source), "text"))
+    absent = dict.fromkeys((*report.missing, *(d.name for d in written if _bare(d.name) not in seen)))
+    verdicts += [verdict(name, _why_absent(report, name, source), "text") for name in absent]
     return verdicts
 
 
@@ -310,6 +309,8 @@ async def _check(
     reply = await worker.request(
         protocol.qed_check(file, reference, target, rules.gate()), timeout=seconds
     )
+    if target and reply.get("error") == "index":
+        raise StatementError(f"the library has no theorem {target}")
     protocol.raise_if_refused(reply)
     try:
         return _read(reply, file)

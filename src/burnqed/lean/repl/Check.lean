@@ -285,6 +285,17 @@ def sameStatement (target ci : ConstantInfo) : Bool :=
 
 /-! ## `qed.check` -/
 
+/-- The name a private declaration was given, `_private.MODULE.0` taken off; other names as they are. -/
+def publicName (n : Name) : Name :=
+  if n.getRoot == `_private then (strip n).getD n else n
+where
+  strip : Name → Option Name
+    | .anonymous => none
+    | .num _ _ => some .anonymous
+    | .str p s => match strip p with
+      | some q => some (.str q s)
+      | none => none
+
 /-- The declarations of a text with the piece they come from, in source order. -/
 def declared (t : Text) : List (Piece × ConstantInfo) := Id.run do
   let mut out : List (Piece × ConstantInfo) := []
@@ -371,7 +382,7 @@ def qedCheck (r : Ref) (j : Json) : M Json := do
   -- replies
   let mut theorems := #[]
   for (p, ci) in decls do
-    if isThm ci && isUserName ci.name then
+    if isThm ci && isUserName (publicName ci.name) then
       let ci := (found rep s.pristine ci.name).getD ci
       let sup := support text.env s.pristine (mentions text.env ci) {}
       let axioms ← allAxioms r sup
