@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from burnqed.core.errors import ProtocolError, StatementError
-from burnqed.core.types import LibraryConstant, Statement
+from burnqed.core.types import LibraryConstant, Statement, TheoremText
 from burnqed.lean import protocol, rules, statement
 from burnqed.lean.pool import Pool, Worker
 from burnqed.lean.tokens import Token, tokenize
@@ -71,6 +71,8 @@ async def judge_proof(
         report = await _check(worker, text, pinned, target)
         if report.reference_errors:
             raise StatementError(f"the statement does not compile: {report.reference_errors[0]}")
+        if not isinstance(goal, TheoremText) and len(report.reference_shape) != 1:
+            raise StatementError("the statement is more than one proposition")
         if report.shape != report.reference_shape:
             return verdict("the proof ends the theorem and starts a command of its own", "compiled")
         # Not simply the last: `where` clauses make theorems too. Only the pinned one is the same.
@@ -101,9 +103,12 @@ async def judge_file(
             found.type if found else "", None, source, time.monotonic() - begun,
         )  # fmt: skip
 
+    required = declarations(reference or "")
+    if reference is not None and not required:
+        raise StatementError("the reference states no theorem")
     poison = _poison(source, reference)
     if poison:
-        return [verdict(d.name, poison, "text") for d in written] or [verdict("(file)", poison, "text")]
+        return refuse_all(source, poison)
     async with pool.lease(fresh=True) as worker:
         report = await _check(worker, source, reference, None, seconds)
     if report.reference_errors:
@@ -116,9 +121,28 @@ async def judge_file(
         if reason or _bare(found.name) in names:
             verdicts.append(verdict(found.name, reason, level, found))
     seen = {_bare(v.theorem) for v in verdicts}
-    absent = dict.fromkeys((*report.missing, *(d.name for d in written if _bare(d.name) not in seen)))
+    unseen = [d.name for d in (*required, *written) if _bare(d.name) not in seen]
+    absent = dict.fromkeys((*report.missing, *unseen))
     verdicts += [verdict(name, _why_absent(report, name, source), "text") for name in absent]
     return verdicts
+
+
+def forbidden_import(imports: Sequence[str], reference: Sequence[str] | None) -> str:
+    """Why a file's imports rule it out; empty when they do not.
+
+    A reference means what it means with its own imports; a file of its own needs no metaprograms.
+    """
+    if reference is not None:
+        more = [name for name in imports if name not in reference and name != "Init"]
+        return f"it imports {more[0]}, which the reference does not" if more else ""
+    machinery = [name for name in imports if name.split(".")[0] == "Lean"]
+    return f"it imports {machinery[0]}, which is Lean's own machinery" if machinery else ""
+
+
+def refuse_all(source: str, reason: str) -> list[Verdict]:
+    """The same reason against every theorem of a text, which Lean does not get to see."""
+    names = [declaration.name for declaration in declarations(source)] or ["(file)"]
+    return [Verdict(name, False, reason, "text", source=source) for name in names]
 
 
 # ------------------------------------------------------------------------ deciding
@@ -158,9 +182,6 @@ class Report:
 
 def _decide(report: Report, found: Found | None, source: str) -> tuple[str, Level]:
     """The first reason against a theorem, and how far it came."""
-    strange = next((k for k in report.shape if k not in rules.COMMAND_KINDS), None)
-    if strange:
-        return f"a command of the kind {strange} is not allowed", "text"
     if found is None:
         return _first_error(report) or "no theorem came of it", "text"
     said = _said_against(report, found.name, source)
@@ -306,8 +327,9 @@ async def _check(
     target: str | None,
     seconds: float = JUDGE_SECONDS,
 ) -> Report:
+    written = [d.name for text in (reference or "", file) for d in declarations(text)]
     reply = await worker.request(
-        protocol.qed_check(file, reference, target, rules.gate()), timeout=seconds
+        protocol.qed_check(file, reference, target, rules.gate(), written), timeout=seconds
     )
     if target and reply.get("error") == "index":
         raise StatementError(f"the library has no theorem {target}")

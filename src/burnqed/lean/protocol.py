@@ -146,11 +146,12 @@ def qed_check(
     reference: str | None = None,
     target: str | None = None,
     gate: Mapping[str, Sequence[str]] | None = None,
+    written: Sequence[str] = (),
 ) -> str:
     """With a `target`, a constant of the library, that theorem is hidden from automation."""
     hide = [target] if target else None
     fields = {"file": file, "reference": reference, "target": target, "hide": hide, "gate": gate}
-    return request_line("qed.check", **fields)
+    return request_line("qed.check", **fields, written=list(written))
 
 
 # ------------------------------------------------------------------------------- replies

@@ -31,7 +31,7 @@ RUNS_CODE = frozenset({
     "infixr", "prefix", "postfix", "binder_predicate", "unif_hint", "simproc", "dsimproc",
     "simproc_decl", "dsimproc_decl", "builtin_simproc", "builtin_dsimproc", "simproc_pattern%",
     "register_simp_attr", "register_option", "register_builtin_option", "register_label_attr",
-    "register_error_explanation", "set_library_suggestions", "builtin_grind_propagator",
+    "autoParam", "register_error_explanation", "set_library_suggestions", "builtin_grind_propagator",
     "declare_config_elab", "declare_simp_like_tactic",
     "declare_command_config_elab", "include_str", "eval%",
 })  # fmt: skip
@@ -70,7 +70,9 @@ WORDS = {word: (what, danger) for words, what, danger in _GROUPS for word in wor
 SEARCH_TACTIC = re.compile(r"[a-z_]+\?!?")
 # The name itself is the cheat, also behind a dot (`Lean.ofReduceBool`). The rest are words of the
 # grammar, which are ordinary names there (`Foo.prefix`).
-EVEN_DOTTED = COMPILED | WORLD | frozenset({"sorryAx", "lcProof", "lcUnreachable", "lcAny"})
+EVEN_DOTTED = (
+    COMPILED | WORLD | frozenset({"autoParam", "sorryAx", "lcProof", "lcUnreachable", "lcAny"})
+)
 # An ordinary name as well: refused where a tactic begins.
 ONLY_AS_TACTIC = frozenset({"stop"})
 BEFORE_A_TACTIC = frozenset({"by", ";", ">", "·", "first", "try", "repeat", "all_goals"})
@@ -104,8 +106,8 @@ ATTRIBUTES = frozenset({
 })  # fmt: skip
 # What Lean defines together with an inductive type, and the eliminators that its tactics prefer.
 MADE_WITH_A_TYPE = frozenset({
-    "rec", "recOn", "casesOn", "recAux", "casesAuxOn", "strongRecOn", "brecOn", "below", "noConfusion",
-    "noConfusionType", "ndrec", "binductionOn", "ibelow", "ctorIdx",
+    "rec", "recOn", "casesOn", "recAux", "casesAuxOn", "brecOn", "below", "noConfusion",
+    "noConfusionType", "binductionOn", "ibelow", "ctorIdx",
 })  # fmt: skip
 # Lean gives up at 512; its parser may run out of memory before it comes to that.
 MAX_NESTING = 1000
@@ -173,8 +175,16 @@ def _words(source: str, token: Token, before: Token | None, after: str) -> Itera
         )
     if token.text == "native" and before and before.text in ("+", "(", "{", ","):
         yield Violation("`native` trusts compiled code", token.start)
+    if _is_meta(parts):
+        yield Violation(f"`{token.text}` belongs to Lean's own machinery", token.start)
     if any(part.startswith("_private") for part in parts):
         yield Violation(f"`{token.text}` is an internal name", token.start)
+
+
+def _is_meta(parts: Sequence[str]) -> bool:
+    """Names with which a text could make syntax or programs that nobody parsed. `grind`'s are not."""
+    inner = parts[1:] if parts[0] == "_root_" else parts
+    return inner[:1] == ["Lean"] and inner[:2] != ["Lean", "Grind"]
 
 
 def _begins_tactic(source: str, token: Token, before: Token | None) -> bool:

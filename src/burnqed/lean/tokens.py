@@ -20,6 +20,7 @@ Kind = Literal["identifier", "number", "string", "symbol", "broken"]
 # the beginning of a comment (`<--x` is `<-` and `-x`).
 LONG_SYMBOLS = (":=", "@[", "<-", "|-", "//", "\\/", "/\\")
 CLOSERS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "@[": "]", "⟦": "⟧", "⌊": "⌋"}
+MAX_INTERPOLATION = 3
 ESCAPES = frozenset("\\\"'nrtxu\n ")
 NUMBER = re.compile(r"0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*")
 RAW_STRING = re.compile(r'r#*"')
@@ -39,7 +40,7 @@ def tokenize(source: str) -> list[Token]:
     return list(_tokens(source, 0, len(source)))
 
 
-def _tokens(source: str, at: int, end: int) -> Iterator[Token]:
+def _tokens(source: str, at: int, end: int, depth: int = 0) -> Iterator[Token]:
     kind: Kind | Literal["comment"]
     while at < end:
         char = source[at]
@@ -54,7 +55,7 @@ def _tokens(source: str, at: int, end: int) -> Iterator[Token]:
         if long is None and source.startswith("/-", at):
             stop, kind = _comment(source, at, end)
         elif char == '"':
-            stop, kind = _string(source, at, end)
+            stop, kind = _string(source, at, end, depth)
         elif char == "r" and RAW_STRING.match(source, at, end):
             stop, kind = _raw_string(source, at, end)
         elif char == "'" and (stop_char := _character_end(source, at, end)):
@@ -77,7 +78,7 @@ def _tokens(source: str, at: int, end: int) -> Iterator[Token]:
         if kind != "comment":
             yield Token(kind, source[at:stop], at, stop)
         if char == '"' and _is_interpolated(source, at):
-            yield from _interpolated(source, at + 1, stop - 1)
+            yield from _interpolated(source, at + 1, stop - 1, depth)
         at = stop
 
 
@@ -100,10 +101,12 @@ def _comment(source: str, at: int, end: int) -> tuple[int, Literal["comment", "b
     return end, "broken"
 
 
-def _string(source: str, at: int, end: int) -> tuple[int, Literal["string", "broken"]]:
+def _string(source: str, at: int, end: int, depth: int) -> tuple[int, Literal["string", "broken"]]:
     """A string. One that is interpolated holds code in braces, and strings again in that."""
     kind: Literal["string", "broken"] = "string"
     interpolated = _is_interpolated(source, at)
+    if depth > MAX_INTERPOLATION:  # each level is read twice
+        return end, "broken"
     at += 1
     while at < end:
         if source[at] == "\\":
@@ -113,7 +116,7 @@ def _string(source: str, at: int, end: int) -> tuple[int, Literal["string", "bro
         elif source[at] == '"':
             return at + 1, kind
         elif source[at] == "{" and interpolated:
-            at = _brace_end(source, at, end)
+            at = _brace_end(source, at, end, depth)
         else:
             at += 1
     return end, "broken"
@@ -124,12 +127,12 @@ def _is_interpolated(source: str, at: int) -> bool:
     return source[max(0, at - 80) : at].rstrip().endswith(("!", "dbg_trace"))
 
 
-def _brace_end(source: str, at: int, end: int) -> int:
+def _brace_end(source: str, at: int, end: int, depth: int) -> int:
     """Behind the brace that closes the one at `at`."""
-    depth = 0
-    for token in _tokens(source, at, end):
-        depth += {"{": 1, "}": -1}.get(token.text, 0)
-        if depth == 0:
+    braces = 0
+    for token in _tokens(source, at, end, depth + 1):
+        braces += {"{": 1, "}": -1}.get(token.text, 0)
+        if braces == 0:
             return token.end
     return end
 
@@ -148,12 +151,12 @@ def _character_end(source: str, at: int, end: int) -> int | None:
     return found.end() if found else None
 
 
-def _interpolated(source: str, at: int, end: int) -> Iterator[Token]:
+def _interpolated(source: str, at: int, end: int, depth: int) -> Iterator[Token]:
     """The code between braces."""
     while at < end:
         if source[at] == "{":
-            stop = _brace_end(source, at, end)
-            yield from _tokens(source, at + 1, max(at + 1, stop - 1))
+            stop = _brace_end(source, at, end, depth)
+            yield from _tokens(source, at + 1, max(at + 1, stop - 1), depth + 1)
             at = stop
         else:
             at += 2 if source[at] == "\\" else 1

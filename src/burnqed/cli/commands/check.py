@@ -45,11 +45,14 @@ def check(
     """
     source = statement.split_header(_read(file))
     reference = statement.split_header(_read(against)) if against else None
-    # Init comes unasked, as in any Lean file.
-    imports = tuple(dict.fromkeys(("Init", *(reference.imports if reference else ()), *source.imports)))
-    found, spec = compose.lean(toolchain, project, imports)
+    unfit = judge.forbidden_import(source.imports, reference.imports if reference else None)
+    # Init comes unasked, as in any Lean file. The reference, if any, says what else.
+    modules = source.imports if reference is None else reference.imports
+    found, spec = compose.lean(toolchain, project, tuple(dict.fromkeys(("Init", *modules))))
 
     async def work() -> list[judge.Verdict]:
+        if unfit:
+            return judge.refuse_all(source.body, unfit)
         async with Pool(spec, 1, Limits(memory_bytes=MEMORY_BYTES)) as pool:
             trusted = reference.body if reference else None
             return await judge.judge_file(pool, source.body, trusted, seconds=seconds)
@@ -69,7 +72,7 @@ def check(
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text(encoding="utf-8").replace("\r\n", "\n")
+        return path.read_text(encoding="utf-8-sig").replace("\r\n", "\n")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
 

@@ -348,6 +348,9 @@ def qedCheck (r : Ref) (j : Json) : M Json := do
   let reference? ← str? j "reference"
   let hide := (← names? j "hide").getD []
   let target? ← str? j "target"
+  -- theorems that a person wrote, whatever their names look like
+  let written := (← names? j "written").getD []
+  let isWritten (n : Name) : Bool := hasName written n || isUserName (publicName n)
   let header ← boolD j "readHeader" false
   let target ← match target? with
     | none => pure none
@@ -382,7 +385,7 @@ def qedCheck (r : Ref) (j : Json) : M Json := do
   -- replies
   let mut theorems := #[]
   for (p, ci) in decls do
-    if isThm ci && isUserName (publicName ci.name) then
+    if isThm ci && isWritten ci.name then
       let ci := (found rep s.pristine ci.name).getD ci
       let sup := support text.env s.pristine (mentions text.env ci) {}
       let axioms ← allAxioms r sup
@@ -413,10 +416,10 @@ def qedCheck (r : Ref) (j : Json) : M Json := do
     -- what the statements rest on, besides all that a person declared
     let mut below : Support := {}
     for (_, ci) in declared t do
-      if isThm ci && isUserName ci.name then
+      if isThm ci && isWritten ci.name then
         below := support t.env s.pristine (constsOf ci.type []) below
     for (_, ci) in declared t do
-      if isThm ci && isUserName ci.name then
+      if isThm ci && isWritten ci.name then
         match found rep s.pristine ci.name with
         | some (.thmInfo _) => pure ()
         | _ => missingThms := ci.name :: missingThms

@@ -59,9 +59,11 @@ partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState
   let hb ← IO.getNumHeartbeats
   ref.set { st with messages := {}, infoState := { st.infoState with trees := {} } }
   let ctx : Command.Context := { fileName := ictx.fileName, fileMap := ictx.fileMap, cmdPos := start, snap? := none, cancelTk? := none }
-  let refused := match gate with
-    | some g => if terminal stx then none else g.refuses ictx.inputString st.env dirty stx
-    | none => none
+  let (gate, refused) := match gate with
+    | some g =>
+      let (g, own) := g.next ictx.inputString stx
+      (some g, if own || terminal stx then none else g.refuses st.env dirty stx)
+    | none => (none, none)
   let extra ← match refused with
     | some why => pure [errorMessage ictx start why]
     | none => do

@@ -16,7 +16,8 @@ structure Gate where
   /-- Options that may be set: a name, or a prefix that ends in a dot. -/
   options : List String
   attributes : List String
-  /-- Texts of commands that are trusted as they are: the reference's. -/
+  /-- The reference's commands, in order. As long as a text repeats them one by one from its start, its
+  commands are the reference's own and trusted; behind the first difference nothing is. -/
   trusted : List String := []
 
 def hasStr (l : List String) (s : String) : Bool := some? (fun t => t == s) l
@@ -54,19 +55,30 @@ def allowedOption (g : Gate) (o : String) : Bool :=
 constructors that no declaration of the text bears too. -/
 partial def plain (new : List (Name × ConstantInfo)) (stx : Syntax) : Bool :=
   match stx with
-  | .ident _ _ n _ => n == `true || n == `false
+  | .ident _ _ n _ => (n == `true || n == `false) && !borne n
   | .node _ k args =>
     if k == `Lean.Parser.Term.structInstLVal then true
     else if k == `Lean.Parser.Term.dotIdent then
       match firstName args.toList with
-      | some n => !some? (fun (c : Name × ConstantInfo) => endOf c.1 == endOf n) new
+      | some n => !borne n
       | none => false
     else all args.toList
   | _ => true
 where
+  borne (n : Name) : Bool := some? (fun (c : Name × ConstantInfo) => endOf c.1 == endOf n) new
   all : List Syntax → Bool
     | [] => true
     | a :: l => plain new a && all l
+
+/-- Names of the machinery: with them a text could make syntax or programs that nobody parsed. What `grind`
+asks of a type is mathematics. -/
+def isMeta : List String → Bool
+  | "_root_" :: l => isMeta l
+  | "Lean" :: "Grind" :: _ => false
+  | "Lean" :: _ => true
+  | _ => false
+
+def quotations : List String := ["quot", "dynamicQuot", "precheckedQuot", "quotedName", "doubleQuotedName"]
 
 /-- Why a piece of syntax is refused. `dirty`: something before it failed or was left open, so that equations
 which do not hold may be about, and code that rests on them must not be evaluated. -/
@@ -75,10 +87,13 @@ partial def refusal (g : Gate) (new : List (Name × ConstantInfo)) (dirty : Bool
   | .missing => none
   | .atom _ v => if hasStr g.words v then some ("`" ++ v ++ "` is forbidden") else none
   | .ident _ _ n _ =>
-    if some? (hasStr g.names) (parts n) then some ("`" ++ dotted n ++ "` is forbidden") else none
+    if some? (hasStr g.names) (parts n) then some ("`" ++ dotted n ++ "` is forbidden")
+    else if isMeta (rev (parts n)) then some ("`" ++ dotted n ++ "` belongs to Lean's own machinery")
+    else none
   | .node _ k args =>
     let own : Option String :=
-      if endOf k == "set_option" then
+      if hasStr quotations (endOf k) then some "a quotation is forbidden"
+      else if endOf k == "set_option" then
         match firstName args.toList with
         | some o => if allowedOption g (dotted o) then none else some ("the option " ++ dotted o ++ " may not be set")
         | none => none
@@ -112,9 +127,28 @@ def textOf (source : String) (stx : Syntax) : String :=
   | some a, some b => String.Pos.Raw.extract source a b
   | _, _ => ""
 
-def Gate.refuses (g : Gate) (source : String) (env : Environment) (dirty : Bool) (stx : Syntax) : Option String :=
-  if hasStr g.trusted (textOf source stx) then none
-  else if !hasStr g.kinds (dotted stx.getKind) then some ("a command of the kind " ++ dotted stx.getKind ++ " is not allowed")
-  else refusal g (newConstants env) dirty stx
+/-- The kinds of a command and of those inside it (`… in …`, `mutual … end`). -/
+partial def commandKinds (stx : Syntax) : List String :=
+  match stx with
+  | .node _ k args =>
+    if k == `Lean.Parser.Command.in || k == `Lean.Parser.Command.mutual || k == `null then
+      app (if k == `null then [] else [dotted k]) (inside args.toList)
+    else [dotted k]
+  | _ => []
+where
+  inside : List Syntax → List String
+    | [] => []
+    | a :: l => app (commandKinds a) (inside l)
+
+def Gate.refuses (g : Gate) (env : Environment) (dirty : Bool) (stx : Syntax) : Option String :=
+  match keep (fun k => !hasStr g.kinds k) (commandKinds stx) with
+  | k :: _ => some ("a command of the kind " ++ k ++ " is not allowed")
+  | [] => refusal g (newConstants env) dirty stx
+
+/-- The gate before the next command, and whether this one is the reference's own. -/
+def Gate.next (g : Gate) (source : String) (stx : Syntax) : Gate × Bool :=
+  match g.trusted with
+  | t :: ts => if t == textOf source stx then ({ g with trusted := ts }, true) else ({ g with trusted := [] }, false)
+  | [] => (g, false)
 
 end Repl
