@@ -6,8 +6,9 @@ an environment that the text has not touched, it rests on no axiom but the usual
 theorem of the library, it does not use that theorem or what may have been proved from it.
 
 Two ways in: `judge_proof` for a statement and tactics, `judge_file` for a file of anybody's, alone or
-against a reference whose theorems end in `sorry`. Both ask the REPL's `qed.check`, which elaborates
-the trusted text first and replays declarations; this module decides what its answer means.
+against a reference whose theorems end in `sorry`. Both compile the
+text in one Lean process (`qed.compile`) and verify what it declared in another (`qed.verify`), which
+never sees the text; this module decides what their answers mean.
 """
 
 from __future__ import annotations
@@ -67,26 +68,25 @@ async def judge_proof(
     if forbidden:
         return verdict(forbidden, "text")
     target = goal.name if isinstance(goal, LibraryConstant) else None
-    async with pool.lease(fresh=True) as worker:
-        report = await _check(worker, text, pinned, target)
-        if report.reference_errors:
-            raise StatementError(f"the statement does not compile: {report.reference_errors[0]}")
-        if not isinstance(goal, TheoremText) and len(report.reference_shape) != 1:
-            raise StatementError("the statement is more than one proposition")
-        if report.shape != report.reference_shape:
-            return verdict("the proof ends the theorem and starts a command of its own", "compiled")
-        # Not simply the last: `where` clauses make theorems too. Only the pinned one is the same.
-        pinned_ones = [
-            theorem for theorem in report.theorems if theorem.reference in ("same", "differs")
-        ]
-        found = pinned_ones[-1] if pinned_ones else None
-        reason, level = _decide(report, found, text)
-        if not reason and (found is None or found.reference != "same"):
-            reason, level = "it states something else than what was to be proved", "kernel"
-        if not reason and target and found and found.target != "same":
+    report = await _check(pool, text, pinned, target)
+    if report.reference_errors:
+        raise StatementError(f"the statement does not compile: {report.reference_errors[0]}")
+    if not isinstance(goal, TheoremText) and len(report.reference_shape) != 1:
+        raise StatementError("the statement is more than one proposition")
+    if report.shape != report.reference_shape:
+        return verdict("the proof ends the theorem and starts a command of its own", "compiled")
+    # Not simply the last: `where` clauses make theorems too. Only the pinned one is in the reference.
+    pinned_ones = [theorem for theorem in report.theorems if theorem.reference in ("same", "differs")]
+    found = pinned_ones[-1] if pinned_ones else None
+    reason, level = _decide(report, found, text)
+    if not reason and (found is None or found.reference != "same"):
+        reason, level = "it states something else than what was to be proved", "kernel"
+    if not reason and target and found:
+        if found.target != "same":
             reason, level = f"it does not state {target}", "kernel"
-        if not reason and target and found:
-            reason = await _leak(worker, target, found, leak_rule)
+        else:
+            async with pool.lease() as worker:
+                reason = await _leak(worker, target, found, leak_rule)
     return verdict(reason, level, found)
 
 
@@ -109,8 +109,7 @@ async def judge_file(
     poison = _poison(source, reference)
     if poison:
         return refuse_all(source, poison)
-    async with pool.lease(fresh=True) as worker:
-        report = await _check(worker, source, reference, None, seconds)
+    report = await _check(pool, source, reference, seconds=seconds)
     if report.reference_errors:
         raise StatementError(f"the reference does not compile: {report.reference_errors[0]}")
     names = {_bare(d.name) for d in written}
@@ -321,39 +320,48 @@ async def _imported_by(worker: Worker, module: str) -> set[str]:
 
 
 async def _check(
-    worker: Worker,
+    pool: Pool,
     file: str,
     reference: str | None,
-    target: str | None,
+    target: str | None = None,
     seconds: float = JUDGE_SECONDS,
 ) -> Report:
-    written = [d.name for text in (reference or "", file) for d in declarations(text)]
-    reply = await worker.request(
-        protocol.qed_check(file, reference, target, rules.gate(), written), timeout=seconds
-    )
-    if target and reply.get("error") == "index":
-        raise StatementError(f"the library has no theorem {target}")
-    protocol.raise_if_refused(reply)
+    """Compile in one fresh Lean, verify in another.
+
+    The first sees the untrusted text, and is not believed: it only hands out declarations, as data.
+    The second sees the reference and that data, and asks its kernel.
+    """
+    async with pool.lease(fresh=True) as worker:
+        line = protocol.qed_compile(file, rules.gate(), reference, target)
+        compiled = await worker.request(line, timeout=seconds)
+        protocol.raise_if_refused(compiled)
+    names = [d.name for text in (reference or "", file) for d in declarations(text)]
+    async with pool.lease(fresh=True) as worker:
+        line = protocol.qed_verify(compiled["export"], names, reference, target)
+        verified = await worker.request(line, timeout=seconds)
+        if target and verified.get("error") == "index":
+            raise StatementError(f"the library has no theorem {target}")
+        protocol.raise_if_refused(verified)
     try:
-        return _read(reply, file)
+        return _read(compiled, verified, file)
     except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ProtocolError(f"qed.check answered in an unknown shape ({error!r})") from error
+        raise ProtocolError(f"Lean answered the judge in an unknown shape ({error!r})") from error
 
 
-def _read(reply: dict[str, Any], file: str) -> Report:
+def _read(compiled: dict[str, Any], verified: dict[str, Any], file: str) -> Report:
     lines = _line_starts(file)
     return Report(
-        commands=tuple((c["kind"], *c["boundary"]) for c in reply["commands"]),
-        reference_shape=tuple(c["kind"] for c in reply["referenceCommands"]),
-        errors=tuple((_offset(lines, m), m["data"].strip()) for m in _errors(reply["messages"])),
-        reference_errors=tuple(m["data"].strip() for m in _errors(reply["referenceMessages"])),
-        theorems=tuple(_found(t) for t in reply["theorems"]),
-        missing=tuple(reply["missing"]),
-        changed=tuple(reply["changed"]),
+        commands=tuple((c["kind"], *c["boundary"]) for c in compiled["commands"]),
+        reference_shape=tuple(c["kind"] for c in compiled["referenceCommands"]),
+        errors=tuple((_offset(lines, m), m["data"].strip()) for m in _errors(compiled["messages"])),
+        reference_errors=tuple(m["data"].strip() for m in _errors(compiled["referenceMessages"])),
+        theorems=tuple(_found(t) for t in verified["theorems"]),
+        missing=tuple(verified["missing"]),
+        changed=tuple(verified["changed"]),
         bad_declarations=tuple(
             f"{d['kind']} {d['name']}"
-            for d in reply["declarations"]
-            if d["isUnsafe"] and "_" not in {part[:1] for part in d["name"].split(".")}
+            for d in verified["declarations"]
+            if d["isUnsafe"] and not any(part.startswith("_") for part in d["name"].split("."))
         ),
     )
 

@@ -141,17 +141,18 @@ def qed_theorems(modules: Sequence[str] = (), *, offset: int = 0, limit: int = 5
     return request_line("qed.theorems", modules=list(modules) or None, offset=offset, limit=limit)
 
 
-def qed_check(
-    file: str,
-    reference: str | None = None,
-    target: str | None = None,
-    gate: Mapping[str, Sequence[str]] | None = None,
-    written: Sequence[str] = (),
+def qed_compile(
+    file: str, gate: Mapping[str, Sequence[str]], reference: str | None, target: str | None
 ) -> str:
     """With a `target`, a constant of the library, that theorem is hidden from automation."""
     hide = [target] if target else None
-    fields = {"file": file, "reference": reference, "target": target, "hide": hide, "gate": gate}
-    return request_line("qed.check", **fields, written=list(written))
+    return request_line("qed.compile", file=file, gate=gate, reference=reference, hide=hide)
+
+
+def qed_verify(export: Any, written: Sequence[str], reference: str | None, target: str | None) -> str:
+    """`export` is what `qed.compile` handed out, in another process."""
+    fields = {"written": list(written), "reference": reference, "target": target}
+    return request_line("qed.verify", export=export, **fields)
 
 
 # ------------------------------------------------------------------------------- replies

@@ -1,5 +1,5 @@
 /-
-Check: the last word on proofs. Owns `qed.certify`, `qed.check` and `frontend.track`.
+Check: the last word on proofs. Owns `qed.certify`, `qed.compile`, `qed.verify` and `frontend.track`.
 
 Nothing that elaboration added is believed. Every declaration a proof needs is taken out of the
 environment it was elaborated in and replayed, one by one and in order of dependency, through the kernel
@@ -11,11 +11,17 @@ namespace Repl
 
 /-! ## Replay -/
 
+/-- Where declarations are looked up. -/
+structure Source where
+  find? : Name → Option ConstantInfo
+
+@[noinline] def ofEnv (env : Environment) : Source := ⟨fun n => env.find? n⟩
+
 abbrev Failures := Std.TreeMap Name String Name.quickCmp
 
 structure Replay where
   /-- Where the declarations come from. -/
-  src : Environment
+  src : Source
   /-- What the kernel accepted so far, on top of the pristine environment. -/
   env : Environment
   /-- Why a declaration is not in `env`. -/
@@ -33,7 +39,7 @@ structure Replay where
 def constsOf (e : Expr) (acc : List Name) : List Name := app e.getUsedConstants.toList acc
 
 /-- Constants that a declaration mentions. -/
-def mentions (src : Environment) (ci : ConstantInfo) : List Name := Id.run do
+def mentions (src : Source) (ci : ConstantInfo) : List Name := Id.run do
   let mut out := constsOf ci.type []
   match ci with
   | .thmInfo v => out := constsOf v.value out
@@ -49,7 +55,7 @@ def mentions (src : Environment) (ci : ConstantInfo) : List Name := Id.run do
   | _ => pure ()
   return out
 
-def inductiveTypes (src : Environment) (all : List Name) : Option (List InductiveType) := Id.run do
+def inductiveTypes (src : Source) (all : List Name) : Option (List InductiveType) := Id.run do
   let mut out : List InductiveType := []
   let mut ok := true
   for n in all do
@@ -65,7 +71,7 @@ def inductiveTypes (src : Environment) (all : List Name) : Option (List Inductiv
   return if ok then some (rev out) else none
 
 /-- The declaration that makes `ci`, where there is one that may be replayed. -/
-def declarationOf (src : Environment) (ci : ConstantInfo) : Except String Declaration :=
+def declarationOf (src : Source) (ci : ConstantInfo) : Except String Declaration :=
   match ci with
   | .thmInfo v => .ok (.thmDecl v)
   | .defnInfo v => match v.safety with
@@ -128,7 +134,7 @@ partial def viaType (r : Replay) (n : Name) (all : List Name) : IO Replay := do
   match all with
   | t :: _ => return failWith r n ("needs " ++ nameStr t ++ ": " ++ (whyNot r t).getD "it does not make this constant")
   | [] => return failWith r n "belongs to no type"
-partial def isOwnCtor (src : Environment) (mine : List Name) (c : Name) : Bool :=
+partial def isOwnCtor (src : Source) (mine : List Name) (c : Name) : Bool :=
   match src.find? c with
   | some (.ctorInfo v) => hasName mine v.induct
   | _ => false
@@ -147,7 +153,7 @@ structure Support where
   library : NameSet := {}
   axioms : NameSet := {}
 
-partial def support (src pristine : Environment) (todo : List Name) (acc : Support) : Support :=
+partial def support (src : Source) (pristine : Environment) (todo : List Name) (acc : Support) : Support :=
   match todo with
   | [] => acc
   | n :: todo =>
@@ -183,7 +189,7 @@ partial def axiomsBelow (env : Environment) (n : Name) (memo : AxiomMemo) : List
     | some ci => Id.run do
       let mut memo := memo.insert n []
       let mut out : List Name := if isRealAxiom env ci then [n] else []
-      for m in mentions env ci do
+      for m in mentions (ofEnv env) ci do
         let (l, memo') := axiomsBelow env m memo
         memo := memo'
         match l with
@@ -236,9 +242,9 @@ def qedCertify (r : Ref) (j : Json) : M Json := do
   let value := zeroLevels value
   if value.hasFVar || type.hasFVar then no "the proof contains free variables" else
   let start := constsOf type (constsOf value [])
-  let sup := support st.env s.pristine start {}
+  let sup := support (ofEnv st.env) s.pristine start {}
   let axioms ← allAxioms r sup
-  let mut rep : Replay := { src := st.env, env := s.pristine, heartbeats := kernelBudget s.config }
+  let mut rep : Replay := { src := ofEnv st.env, env := s.pristine, heartbeats := kernelBudget s.config }
   for n in start do rep ← replay rep n
   let mut bad : Option String := none
   for n in start do
@@ -283,7 +289,7 @@ def sameStatement (target ci : ConstantInfo) : Bool :=
   len target.levelParams 0 == len ci.levelParams 0 &&
     sameType (target.type.instantiateLevelParams target.levelParams (levelsAs ci.levelParams)) ci.type
 
-/-! ## `qed.check` -/
+/-! ## `qed.compile` -/
 
 /-- The name a private declaration was given, `_private.MODULE.0` taken off; other names as they are. -/
 def publicName (n : Name) : Name :=
@@ -319,13 +325,6 @@ def isPartialDef : ConstantInfo → Bool
 def jdeclaration (env : Environment) (ci : ConstantInfo) : Json :=
   Json.mkObj [("name", jname ci.name), ("kind", .str (kindText env ci)), ("isUnsafe", .bool ci.isUnsafe), ("isPartial", .bool (isPartialDef ci))]
 
-/-- What a file declares, after replay: the kernel's version where it has one, else the elaborator's. -/
-def found (rep : Replay) (pristine : Environment) (n : Name) : Option ConstantInfo :=
-  if pristine.contains n then none
-  else match rep.env.find? n with
-    | some ci => some ci
-    | none => rep.src.find? n
-
 /-- The lists of `gate`, where the request has them. -/
 def readGate (j : Json) (trusted : List String) : M (Option Gate) := do
   match field? j "gate" with
@@ -342,83 +341,104 @@ def jcommands (t : Text) : Json := Id.run do
       out := out.push (Json.mkObj [("kind", jname p.stx.getKind), ("boundary", jpair p.start p.stop)])
   return .arr out
 
-def qedCheck (r : Ref) (j : Json) : M Json := do
+/-- Elaborates an untrusted text behind the gate, and hands out what it declared as data. Nothing that this
+process says afterwards is believed: `qed.verify`, in another one, decides. -/
+def qedCompile (r : Ref) (j : Json) : M Json := do
   let s ← (r.get : IO Session)
   let file ← str j "file"
-  let reference? ← str? j "reference"
-  let hide := (← names? j "hide").getD []
-  let target? ← str? j "target"
+  let mut env := s.pristine
+  for n in (← names? j "hide").getD [] do
+    let (e, _) ← hideConstant s.config env n
+    env := e
+  let (trusted, refMessages, refCommands) ← match (← str? j "reference") with
+    | none => pure ([], #[], Json.arr #[])
+    | some t => do
+      let x ← (elaborate s env t false : IO Text)
+      pure (mapList (fun (p : Piece) => textOf t p.stx) x.pieces, ← (jmessages (allMessages x) : IO _), jcommands x)
+  let gate ← readGate j trusted
+  let text ← (elaborate s env file false {} gate : IO Text)
+  return Json.mkObj [
+    ("commands", jcommands text), ("messages", .arr (← (jmessages (allMessages text) : IO _))),
+    ("referenceCommands", refCommands), ("referenceMessages", .arr refMessages),
+    ("export", exportConstants (mapList (fun (d : Piece × ConstantInfo) => d.2) (declared text)))]
+
+/-! ## `qed.verify` -/
+
+abbrev Table := Std.TreeMap Name ConstantInfo Name.quickCmp
+
+def tableOf (cs : List ConstantInfo) : Table := Id.run do
+  let mut t : Table := {}
+  for c in cs do t := t.insert c.name c
+  return t
+
+@[noinline] def inTable (t : Table) (n : Name) : Option ConstantInfo := t.get? n
+
+/-- A declaration as the kernel has it, else as it was handed in; `none` for what the library has. -/
+def found (rep : Replay) (pristine : Environment) (n : Name) : Option ConstantInfo :=
+  if pristine.contains n then none
+  else match rep.env.find? n with
+    | some ci => some ci
+    | none => rep.src.find? n
+
+/-- Declarations that came as data, against the kernel and a trusted reference. Sees no untrusted text. -/
+def qedVerify (r : Ref) (j : Json) : M Json := do
+  let s ← (r.get : IO Session)
+  let decls ← importConstants (← part j "export")
+  let table := tableOf decls
   -- theorems that a person wrote, whatever their names look like
   let written := (← names? j "written").getD []
   let isWritten (n : Name) : Bool := hasName written n || isUserName (publicName n)
-  let header ← boolD j "readHeader" false
-  let target ← match target? with
+  let target ← match (← str? j "target") with
     | none => pure none
     | some t => match s.pristine.find? (toName t) with
-      | some ci => pure (some ci)
+      | some ci => do
+        let plain ← withoutMetadata [.axiomInfo { name := ci.name, levelParams := ci.levelParams, type := ci.type, isUnsafe := false }]
+        pure (nth? plain 0)
       | none => fail "index" ("Symbol not found: " ++ t)
-  let mut env := s.pristine
-  for n in hide do
-    let (e, _) ← hideConstant s.config env n
-    env := e
-  let ref? ← match reference? with
+  let refDecls ← match (← str? j "reference") with
     | none => pure none
     | some t => do
-      let ps ← if header then skipHeader s t else pure {}
-      let x ← (elaborate s env t false ps : IO Text)
-      pure (some x)
-  let ps ← if header then skipHeader s file else pure {}
-  let gate ← readGate j (match ref?, reference? with
-    | some t, some source => mapList (fun (p : Piece) => textOf source p.stx) t.pieces
-    | _, _ => [])
-  let text ← (elaborate s env file false ps gate : IO Text)
-  let decls := declared text
-  -- replay everything the file declared, and everything else that elaboration left behind
-  let mut rep : Replay := { src := text.env, env := s.pristine, heartbeats := kernelBudget s.config }
-  for (_, ci) in decls do
+      let x ← (elaborate s s.pristine t false : IO Text)
+      pure (some (← withoutMetadata (mapList (fun (d : Piece × ConstantInfo) => d.2) (declared x))))
+  let src : Source := ⟨fun n => match inTable table n with | some c => some c | none => s.pristine.find? n⟩
+  let mut rep : Replay := { src := src, env := s.pristine, heartbeats := kernelBudget s.config }
+  for ci in decls do
     match ci with
     | .axiomInfo _ => rep := failWith rep ci.name "axiom"
     | _ => rep ← replay rep ci.name
-  let mut shadowed : List Name := []
-  for (n, _) in newConstants text.env do
-    if s.pristine.contains n then shadowed := n :: shadowed
-  -- replies
+  let refTable := match refDecls with | some cs => tableOf cs | none => {}
   let mut theorems := #[]
-  for (p, ci) in decls do
-    if isThm ci && isWritten ci.name then
+  for ci in decls do
+    if isThm ci && isWritten ci.name && !s.pristine.contains ci.name then
       let ci := (found rep s.pristine ci.name).getD ci
-      let sup := support text.env s.pristine (mentions text.env ci) {}
+      let sup := support src s.pristine (mentions src ci) {}
       let axioms ← allAxioms r sup
-      let kernel := match shadowed, whyNot rep ci.name with
-        | n :: _, _ => some ("the file redeclares the library's " ++ nameStr n)
-        | [], some why => some why
-        | [], none => if rep.env.contains ci.name then none else some "not accepted"
-      let type ← jexprM { s with env := text.env, scope := {} } ci.type
-      let refState := match ref? with
+      let kernel := match whyNot rep ci.name with
+        | some why => some why
+        | none => if rep.env.contains ci.name then none else some "not accepted"
+      let type ← jexprM { s with env := rep.env, scope := {} } ci.type
+      let refState := match refDecls with
         | none => Json.null
-        | some t => match (if s.pristine.contains ci.name then none else t.env.find? ci.name) with
+        | some _ => match inTable refTable ci.name with
           | none => .str "missing"
           | some rc => .str (if sameDecl rc ci then "same" else "differs")
       let fields : List (String × Json) := [("name", jname ci.name), ("type", type), ("axioms", jnames axioms),
         ("constants", jconstants s.pristine sup), ("kernel", match kernel with | none => .null | some k => .str k),
-        ("hasSorry", .bool (hasName axioms ``sorryAx)), ("reference", refState), ("heartbeats", jnum p.heartbeats)]
-      let fields := match target with
+        ("hasSorry", .bool (hasName axioms ``sorryAx)), ("reference", refState)]
+      theorems := theorems.push (Json.mkObj (match target with
         | none => fields
-        | some t => ("target", .str (if sameStatement t ci then "same" else "differs")) :: fields
-      theorems := theorems.push (Json.mkObj fields)
+        | some t => ("target", .str (if sameStatement t ci then "same" else "differs")) :: fields))
   let mut missingThms : List Name := []
   let mut changed : List Name := []
-  let mut refMessages := #[]
-  match ref? with
+  match refDecls with
   | none => pure ()
-  | some t =>
-    refMessages ← (jmessages (allMessages t) : IO _)
+  | some cs =>
     -- what the statements rest on, besides all that a person declared
+    let refSrc : Source := ⟨fun n => match inTable refTable n with | some c => some c | none => s.pristine.find? n⟩
     let mut below : Support := {}
-    for (_, ci) in declared t do
-      if isThm ci && isWritten ci.name then
-        below := support t.env s.pristine (constsOf ci.type []) below
-    for (_, ci) in declared t do
+    for ci in cs do
+      if isThm ci && isWritten ci.name then below := support refSrc s.pristine (constsOf ci.type []) below
+    for ci in cs do
       if isThm ci && isWritten ci.name then
         match found rep s.pristine ci.name with
         | some (.thmInfo _) => pure ()
@@ -427,22 +447,15 @@ def qedCheck (r : Ref) (j : Json) : M Json := do
         match found rep s.pristine ci.name with
         | none => changed := ci.name :: changed
         | some fc => if !sameDecl ci fc then changed := ci.name :: changed
-  let mut failures : List (String × Json) := []
-  for (_, ci) in decls do
-    match whyNot rep ci.name with
-    | some why => failures := (nameStr ci.name, .str why) :: failures
-    | none => pure ()
   return Json.mkObj [
-    ("commands", jcommands text), ("referenceCommands", match ref? with | some t => jcommands t | none => .arr #[]), ("messages", .arr (← (jmessages (allMessages text) : IO _))), ("referenceMessages", .arr refMessages),
-    ("declarations", .arr (toArr (mapList (fun (d : Piece × ConstantInfo) => jdeclaration text.env d.2) decls))),
     ("theorems", .arr theorems), ("missing", jnames (rev missingThms)), ("changed", jnames (rev changed)),
-    ("notReplayed", Json.mkObj failures), ("shadowed", jnames shadowed)]
+    ("declarations", .arr (toArr (mapList (jdeclaration s.pristine) decls)))]
 
 /-! ## `frontend.track` -/
 
 /-- Why `dst` is not `src` with its `sorry`s filled in; `none` where it is. -/
 def trackFailure (s : Session) (src dst : Text) : IO (Option String) := do
-  let mut rep : Replay := { src := dst.env, env := s.env, heartbeats := kernelBudget s.config }
+  let mut rep : Replay := { src := ofEnv dst.env, env := s.env, heartbeats := kernelBudget s.config }
   for (_, ci) in declared dst do
     if ci.type.hasSorry then return some ("Definition type has sorry: " ++ nameStr ci.name)
     match ci.value? (allowOpaque := true) with
