@@ -73,6 +73,29 @@ def test_against_a_statement(tmp_path: Path) -> None:
     assert json.loads(out.stdout)["theorems"][0]["theorem"] == "t"
 
 
+@pytest.mark.lean
+def test_imports_do_not_change_what_the_reference_means(tmp_path: Path) -> None:
+    task, proof = tmp_path / "task.lean", tmp_path / "proof.lean"
+    task.write_text("theorem t : 1 = 1 := sorry\n")
+    proof.write_text("import Std.Data.HashMap\n\ntheorem t : 1 = 1 := rfl\n")
+    out = run("check", proof, "--against", task, "--json", code=1)
+    assert "which the reference does not" in json.loads(out.stdout)["theorems"][0]["reason"]
+    proof.write_text("import Lean\n\ntheorem t : 1 = 1 := rfl\n")
+    out = run("check", proof, "--json", code=1)
+    assert "machinery" in json.loads(out.stdout)["theorems"][0]["reason"]
+    task.write_text("def nothing := 1\n")
+    proof.write_text("theorem t : 1 = 1 := rfl\n")
+    assert "states no theorem" in run("check", proof, "--against", task, code=2).stderr
+
+
+@pytest.mark.lean
+def test_theorems_stand_in_the_order_of_the_file(tmp_path: Path) -> None:
+    file = tmp_path / "order.lean"
+    file.write_text("theorem z : 1 = 1 := rfl\n\ntheorem a : 1 = 1 := z\n\ntheorem m : 1 = 1 := a\n")
+    rows = json.loads(run("check", file, "--json", code=0).stdout)["theorems"]
+    assert [row["theorem"] for row in rows] == ["z", "a", "m"]
+
+
 def test_bad_input_is_told_apart(tmp_path: Path) -> None:
     out = run("check", tmp_path / "absent.lean", code=2)
     assert "cannot read" in out.stderr

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -257,6 +258,23 @@ def test_a_file_that_imports_more_than_is_loaded(repl: Client) -> None:
     absent = repl("frontend.process", file="import Mathlib\n", **arguments)
     assert absent["error"] == "io"
     assert "Mathlib" in absent["desc"]
+
+
+def test_load_header_changes_the_clients_lean(toolchain: Toolchain) -> None:
+    client = Client()
+    header = {"readHeader": True, "inheritEnv": True, "newConstants": False}
+    reply = client("frontend.process", file="import Std.Data.HashMap\nopen Std", **header)
+    assert "error" not in reply
+    assert client("expr.echo", expr="(∅ : Std.HashMap Nat Nat)")["type"]["pp"].endswith(
+        "HashMap Nat Nat"
+    )
+    assert client.close() == 0
+
+
+def test_interrupt_while_nobody_types(toolchain: Toolchain) -> None:
+    client = Client("Init")
+    client.process.send_signal(signal.SIGINT)
+    assert client.process.wait(timeout=20) == 130
 
 
 def test_catalog_into_a_file(repl: Client, tmp_path: Path) -> None:

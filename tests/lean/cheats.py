@@ -32,9 +32,9 @@ class CheatProof:
 
 
 UNPROVED = r"sorry|unproved|admit"
-COMPILED = r"compiled code|axiom|nativeDecide"
+COMPILED = r"compiled code|axiom|nativeDecide|machinery"
 DECLARES = r"nobody proved"
-CODE = r"runs code|installs code|among the options|nobody proved|belongs to programs"
+CODE = r"runs code|installs code|among the options|nobody proved|belongs to programs|machinery"
 DIFFERS = r"something else|not what the reference says|not in the file|does not compile"
 BROKEN = r"does not compile|not in the file|kernel|does not end"
 # For texts that may be refused at one wall or another; which one first is not the point.
@@ -325,7 +325,68 @@ LOGIC = (
     _file("show_term", "theorem a : True := by show_term trivial\n", r"searches"),
 )  # fmt: skip
 
-CHEAT_FILES: tuple[CheatFile, ...] = SORRIES + NATIVE + AXIOMS + CODE_FILES + STATEMENTS + LOGIC
+# ------------------------------------------------------------------------ found by attackers
+
+NOTATION = 'def P (n : Nat) : Prop := n = n\nlocal notation "E" n => P n\n'
+ATTACKS = (
+    _file(
+        "syntax that nobody parsed",
+        "def s : Lean.Syntax := .missing\n\ntheorem a (h : autoParam (1 = 1) s) : 1 = 1 := h\n",
+        r"machinery",
+    ),
+    _file(
+        "autoParam without the name",
+        "theorem a (h : autoParam (1 = 1) .missing) : 1 = 1 := h\n",
+        r"runs code",
+    ),
+    _file("open Lean", "open Lean\n\ntheorem a : 1 = 1 := rfl\n", r"machinery"),
+    _file(
+        "namespace Lean",
+        "namespace Lean\ntheorem a : 1 = 1 := rfl\nend Lean\n",
+        r"machinery",
+        theorem="Lean.a",
+    ),
+    _against(
+        "a trusted command elsewhere",
+        "namespace N\ndef P (n : Nat) : Prop := True\n"
+        + 'local notation "E" n => P n\n'
+        + "end N\n"
+        + NOTATION
+        + "theorem a : E 3 := rfl\n",
+        NOTATION + "theorem a : E 3 := sorry\n",
+        r"runs code|not allowed|compile|not what",
+    ),
+    _against(
+        "a name that looks generated",
+        "theorem b : True := trivial\n",
+        "theorem proof_main : 1 = 2 := sorry\n",
+        r"not in the file",
+        theorem="proof_main",
+    ),
+    _against(
+        "a name like an eliminator's",
+        "theorem b : True := trivial\n",
+        "theorem Foo.elim : 1 = 2 := sorry\n",
+        r"not in the file",
+        theorem="Foo.elim",
+    ),
+    _file(
+        "a truth value of one's own",
+        "namespace N\ndef spin : Nat → Nat → Bool\n  | 0, m => Nat.beq m 3\n  | n+1, m => spin n (m+1)\ndef true : Bool := spin 100000000000 0\ntheorem a (x : Nat) : x + 0 = x := by simp (contextual := true)\nend N\n",
+        r"plain literal",
+        theorem="N.a",
+        lean=False,
+    ),
+    _file(
+        "strings in strings",
+        "def x := " + 's!"{' * 12 + "1" + '}"' * 12 + "\n\ntheorem a : 1 = 1 := rfl\n",
+        ANY,
+    ),
+)
+
+CHEAT_FILES: tuple[CheatFile, ...] = (
+    SORRIES + NATIVE + AXIOMS + CODE_FILES + STATEMENTS + LOGIC + ATTACKS
+)
 
 # --------------------------------------------------------------------------- tactics
 

@@ -109,7 +109,16 @@ def payload(line: str) -> tuple[str, Any]:
             },
         ),
         (protocol.qed_certify(7), "qed.certify", {"stateId": 7}),
-        (protocol.qed_check("a", target="b"), "qed.check", {"file": "a", "target": "b", "hide": ["b"]}),
+        (
+            protocol.qed_compile("a", {}, None, "b"),
+            "qed.compile",
+            {"file": "a", "gate": {}, "hide": ["b"]},
+        ),
+        (
+            protocol.qed_verify({}, ["a"], "r", None),
+            "qed.verify",
+            {"export": {}, "written": ["a"], "reference": "r"},
+        ),
         (protocol.qed_theorems(limit=9), "qed.theorems", {"offset": 0, "limit": 9}),
     ],
 )

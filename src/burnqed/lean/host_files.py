@@ -34,8 +34,7 @@ def split_line(line: str) -> tuple[str, Any] | None:
 def imports_wanted(line: str, reply: Reply) -> tuple[str, ...]:
     """Modules that a file's header asks for, when this Lean answered that it has not loaded them.
 
-    Lean cannot load modules after its start, so such a file is for another process; that is possible
-    where nothing of the answer stays behind (`inheritEnv`).
+    Lean cannot load modules after its start, so such a file is for another process.
     """
     if reply.get("error") != "io":
         return ()
@@ -43,9 +42,15 @@ def imports_wanted(line: str, reply: Reply) -> tuple[str, ...]:
     if parsed is None or parsed[0] != "frontend.process" or not isinstance(parsed[1], dict):
         return ()
     payload = parsed[1]
-    if not payload.get("readHeader") or payload.get("inheritEnv"):
+    if not payload.get("readHeader"):
         return ()
     return ("Init", *split_header(str(payload.get("file", ""))).imports)
+
+
+def stays(line: str) -> bool:
+    """Whether what a file declares is to be there for later requests."""
+    parsed = split_line(line)
+    return parsed is not None and isinstance(parsed[1], dict) and bool(parsed[1].get("inheritEnv"))
 
 
 def resolve(line: str) -> tuple[str, Finish]:

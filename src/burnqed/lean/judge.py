@@ -75,9 +75,9 @@ async def judge_proof(
         raise StatementError("the statement is more than one proposition")
     if report.shape != report.reference_shape:
         return verdict("the proof ends the theorem and starts a command of its own", "compiled")
-    # Not simply the last: `where` clauses make theorems too. Only the pinned one is in the reference.
-    pinned_ones = [theorem for theorem in report.theorems if theorem.reference in ("same", "differs")]
-    found = pinned_ones[-1] if pinned_ones else None
+    # Not simply the last: `where` clauses make theorems too.
+    wanted = declarations(pinned)[-1].name
+    found = next((theorem for theorem in report.theorems if _bare(theorem.name) == _bare(wanted)), None)
     reason, level = _decide(report, found, text)
     if not reason and (found is None or found.reference != "same"):
         reason, level = "it states something else than what was to be proved", "kernel"
@@ -123,7 +123,8 @@ async def judge_file(
     unseen = [d.name for d in (*required, *written) if _bare(d.name) not in seen]
     absent = dict.fromkeys((*report.missing, *unseen))
     verdicts += [verdict(name, _why_absent(report, name, source), "text") for name in absent]
-    return verdicts
+    order = {_bare(declaration.name): index for index, declaration in enumerate(written)}
+    return sorted(verdicts, key=lambda v: order.get(_bare(v.theorem), len(order)))
 
 
 def forbidden_import(imports: Sequence[str], reference: Sequence[str] | None) -> str:
@@ -163,7 +164,7 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """The answer of `qed.check`."""
+    """What `qed.compile` and `qed.verify` answered."""
 
     commands: tuple[tuple[str, int, int], ...]
     reference_shape: tuple[str, ...]

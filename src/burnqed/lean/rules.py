@@ -90,7 +90,7 @@ COMMAND_KINDS = frozenset({
 COMMANDS = frozenset({"#check", "#print", "#check_failure", "#synth", "#reduce", "#align"})
 OPTIONS = (
     "maxHeartbeats", "maxRecDepth", "maxSynthPendingDepth", "autoImplicit", "relaxedAutoImplicit",
-    "exponentiation.threshold", "warningAsError", "diagnostics", "diagnostics.", "pp.", "linter.",
+    "warningAsError", "diagnostics", "diagnostics.", "pp.", "linter.",
     "trace.", "grind.", "synthInstance.", "tactic.", "simp.", "split.", "hygiene", "format.",
     "backward.", "simprocs", "profiler",
 )  # fmt: skip
@@ -228,7 +228,7 @@ def _characters(source: str) -> Iterator[Violation]:
 
 
 def gate() -> dict[str, list[str]]:
-    """The same rules for Lean's own parse of a text, as `qed.check` takes them."""
+    """The same rules for Lean's own parse of a text, as `qed.compile` takes them."""
     dangerous = {word for word, (_, danger) in WORDS.items() if danger}
     return {
         "kinds": sorted(COMMAND_KINDS),

@@ -152,7 +152,7 @@ def _ask(lean: Path, project: Path | None, *command: str) -> str:
 
 
 def pantograph(project: Path | None = None) -> Toolchain:
-    """Pantograph's own REPL, for those who have it. It cannot judge (it has no `qed.check`)."""
+    """Pantograph's own REPL, for those who have it. It cannot judge (it has no `qed.verify`)."""
     found = shutil.which("pantograph-repl")
     if found is None:
         raise SetupError("no pantograph-repl on PATH", hint="--toolchain embedded needs nothing")

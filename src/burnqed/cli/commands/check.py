@@ -32,7 +32,7 @@ def check(
     ] = None,
     toolchain: compose.ToolchainOption = None,
     project: compose.ProjectOption = None,
-    seconds: Annotated[float, typer.Option(help="Time limit for Lean.")] = judge.JUDGE_SECONDS,
+    seconds: Annotated[float, typer.Option(min=1, help="Time limit for Lean.")] = judge.JUDGE_SECONDS,
     as_json: compose.JsonOption = False,
 ) -> None:
     """Judge the theorems of a file: which are proved, and what do they rest on?

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from burnqed.cli.compose import JsonOption
-from burnqed.core.errors import SetupError
+from burnqed.core.errors import InputError, SetupError
 from burnqed.lean import toolchain
 from burnqed.lean.embedded import bundle as bundles
 from burnqed.lean.embedded import install as installing
@@ -100,13 +100,15 @@ def bundle(
     output: Annotated[Path, typer.Argument(help="The archive to write, e.g. lean.tar.xz.")],
     modules: ModulesArgument = None,
     part_mb: Annotated[
-        int, typer.Option("--part-size", help="Split into parts of this many MB; 0: one file.")
+        int, typer.Option("--part-size", min=0, help="Split into parts of this many MB; 0: one file.")
     ] = 0,
 ) -> None:
     """Write an archive with Node, Lean and a snapshot, for a machine without a network.
 
     There: `burn-qed lean install --from FILE` (for parts: the first of them).
     """
+    if not output.absolute().parent.is_dir() or output.is_dir():
+        raise InputError(f"cannot write {output}", hint="name a file in a folder that is there")
     with Terminal() as progress:
         installation = installing.ensure(progress)
         memory = snapshot.ensure(installation, modules or toolchain.DEFAULT_MODULES, progress)

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import os
 import sys
+import threading
 from importlib.metadata import version
 
 import typer
@@ -64,21 +67,45 @@ class _Server:
         if imports not in self._processes:
             spec = self._toolchain.launch(imports)
             self._processes[imports] = await LeanProcess.start(spec, LIMITS)
+        if host_files.stays(line):  # PyPantograph's load_header: from here on this is the client's Lean
+            await self._processes[()].close()
+            self._processes[()] = self._processes.pop(imports)
+            imports = ()
         return await self._processes[imports].request(line)
 
 
 async def _serve(server: _Server) -> None:
+    lines = _stdin_lines()
     await server.start()
     try:
         _say("ready.")
-        while True:
-            raw = await asyncio.to_thread(sys.stdin.buffer.readline)
-            line = raw.decode("utf-8", errors="replace").strip()
-            if not line:
-                return
+        while line := (await lines.get()).decode("utf-8", errors="replace").strip():
             _say(await _answer(server, line))
     finally:
         await server.close()
+
+
+def _stdin_lines() -> asyncio.Queue[bytes]:
+    """Lines of stdin, and an empty one at its end.
+
+    Read in a thread that is not waited for, so that Ctrl-C ends the program while nobody types, and
+    by `os.read`, which holds no lock that the interpreter would want on its way out.
+    """
+    loop = asyncio.get_running_loop()
+    queue: asyncio.Queue[bytes] = asyncio.Queue()
+
+    def read() -> None:
+        rest = b""
+        while chunk := os.read(0, 1 << 16):
+            *lines, rest = (rest + chunk).split(b"\n") if b"\n" in chunk else (rest + chunk,)
+            for line in lines:
+                loop.call_soon_threadsafe(queue.put_nowait, line)
+        for line in (rest, b""):
+            with contextlib.suppress(RuntimeError):  # the loop has ended before us
+                loop.call_soon_threadsafe(queue.put_nowait, line)
+
+    threading.Thread(target=read, daemon=True).start()
+    return queue
 
 
 async def _answer(server: _Server, line: str) -> str:

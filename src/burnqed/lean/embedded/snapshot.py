@@ -66,8 +66,10 @@ def ensure(
 def check_modules(installation: Installation, arguments: Sequence[str]) -> None:
     """A module that is not in the library is the user's mistake, and is named before Lean starts."""
     for module in arguments:
-        if module.startswith("-"):
+        if module.startswith("--") and "=" in module:
             continue
+        if module.startswith("-"):
+            raise InputError(f"unknown option {module}", hint="Lean's options are --name=value")
         parts = module.split(".")
         file = installation.library.joinpath(*parts).with_suffix(".olean")
         if not all(parts) or "/" in module or not file.is_file():

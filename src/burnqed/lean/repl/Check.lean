@@ -360,7 +360,7 @@ def qedCompile (r : Ref) (j : Json) : M Json := do
   return Json.mkObj [
     ("commands", jcommands text), ("messages", .arr (← (jmessages (allMessages text) : IO _))),
     ("referenceCommands", refCommands), ("referenceMessages", .arr refMessages),
-    ("export", exportConstants (mapList (fun (d : Piece × ConstantInfo) => d.2) (declared text)))]
+    ("export", exportConstants (mapList (fun (c : Name × ConstantInfo) => c.2) (addedConstants env text.env)))]
 
 /-! ## `qed.verify` -/
 

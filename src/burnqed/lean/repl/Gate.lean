@@ -53,7 +53,7 @@ def allowedOption (g : Gate) (o : String) : Bool :=
 
 /-- The value of a tactic's configuration is evaluated, so it must be plain: numbers, truth values, names of
 constructors that no declaration of the text bears too. -/
-partial def plain (new : List (Name × ConstantInfo)) (stx : Syntax) : Bool :=
+partial def plain (env : Environment) (stx : Syntax) : Bool :=
   match stx with
   | .ident _ _ n _ => (n == `true || n == `false) && !borne n
   | .node _ k args =>
@@ -65,10 +65,10 @@ partial def plain (new : List (Name × ConstantInfo)) (stx : Syntax) : Bool :=
     else all args.toList
   | _ => true
 where
-  borne (n : Name) : Bool := some? (fun (c : Name × ConstantInfo) => endOf c.1 == endOf n) new
+  borne (n : Name) : Bool := some? (fun (c : Name × ConstantInfo) => endOf c.1 == endOf n) (newConstants env)
   all : List Syntax → Bool
     | [] => true
-    | a :: l => plain new a && all l
+    | a :: l => plain env a && all l
 
 /-- Names of the machinery: with them a text could make syntax or programs that nobody parsed. What `grind`
 asks of a type is mathematics. -/
@@ -82,7 +82,7 @@ def quotations : List String := ["quot", "dynamicQuot", "precheckedQuot", "quote
 
 /-- Why a piece of syntax is refused. `dirty`: something before it failed or was left open, so that equations
 which do not hold may be about, and code that rests on them must not be evaluated. -/
-partial def refusal (g : Gate) (new : List (Name × ConstantInfo)) (dirty : Bool) (stx : Syntax) : Option String :=
+partial def refusal (g : Gate) (env : Environment) (dirty : Bool) (stx : Syntax) : Option String :=
   match stx with
   | .missing => none
   | .atom _ v => if hasStr g.words v then some ("`" ++ v ++ "` is forbidden") else none
@@ -107,7 +107,7 @@ partial def refusal (g : Gate) (new : List (Name × ConstantInfo)) (dirty : Bool
         match args.toList with
         | _ :: _ :: value =>
           if dirty then some "a configuration is not evaluated behind something that failed or was left open"
-          else if some? (fun v => !plain new v) value then some "the value of a configuration must be a plain literal"
+          else if some? (fun v => !plain env v) value then some "the value of a configuration must be a plain literal"
           else none
         | _ => none
       else none
@@ -117,7 +117,7 @@ partial def refusal (g : Gate) (new : List (Name × ConstantInfo)) (dirty : Bool
 where
   inside : List Syntax → Option String
     | [] => none
-    | a :: l => match refusal g new dirty a with
+    | a :: l => match refusal g env dirty a with
       | some why => some why
       | none => inside l
 
@@ -143,7 +143,7 @@ where
 def Gate.refuses (g : Gate) (env : Environment) (dirty : Bool) (stx : Syntax) : Option String :=
   match keep (fun k => !hasStr g.kinds k) (commandKinds stx) with
   | k :: _ => some ("a command of the kind " ++ k ++ " is not allowed")
-  | [] => refusal g (newConstants env) dirty stx
+  | [] => refusal g env dirty stx
 
 /-- The gate before the next command, and whether this one is the reference's own. -/
 def Gate.next (g : Gate) (source : String) (stx : Syntax) : Gate × Bool :=

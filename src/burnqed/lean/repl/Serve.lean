@@ -138,7 +138,7 @@ def nowhere : IO.FS.Stream := {
   match res with
   | .ok j =>
     let s ← r.get
-    return if s.config.printJsonPretty then j.pretty else j.compress
+    return j.compress  -- one line whatever `printJsonPretty` says: it is kept for clients that read it back
   | .error f =>
     r.set before
     return (Json.mkObj [("error", .str f.kind), ("desc", .str f.desc)]).compress
