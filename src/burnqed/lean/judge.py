@@ -6,9 +6,9 @@ an environment that the text has not touched, it rests on no axiom but the usual
 theorem of the library, it does not use that theorem or what may have been proved from it.
 
 Two ways in: `judge_proof` for a statement and tactics, `judge_file` for a file of anybody's, alone or
-against a reference whose theorems end in `sorry`. Both compile the
-text in one Lean process (`qed.compile`) and verify what it declared in another (`qed.verify`), which
-never sees the text; this module decides what their answers mean.
+against a reference whose theorems end in `sorry`. Both compile the text in one Lean process
+(`qed.compile`) and verify what it declared in another (`qed.verify`), which never sees the text; this
+module decides what their answers mean.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ async def judge_proof(
         if found.target != "same":
             reason, level = f"it does not state {target}", "kernel"
         else:
-            async with pool.lease() as worker:
+            async with pool.lease(fresh=True) as worker:
                 reason = await _leak(worker, target, found, leak_rule)
     return verdict(reason, level, found)
 
@@ -338,7 +338,7 @@ async def _check(
         protocol.raise_if_refused(compiled)
     names = [d.name for text in (reference or "", file) for d in declarations(text)]
     async with pool.lease(fresh=True) as worker:
-        line = protocol.qed_verify(compiled["export"], names, reference, target)
+        line = protocol.qed_verify(compiled.get("export"), names, reference, target)
         verified = await worker.request(line, timeout=seconds)
         if target and verified.get("error") == "index":
             raise StatementError(f"the library has no theorem {target}")

@@ -84,7 +84,7 @@ def strip_proof(statement: TheoremText) -> str:
 
 
 def _last_theorem(tokens: Sequence[Token]) -> int | None:
-    marks = [i for i, t in enumerate(tokens) if t.text in ("theorem", "lemma", "example")]
+    marks = [i for i, t in enumerate(tokens) if t.text in ("theorem", "lemma")]
     return marks[-1] if marks else None
 
 
