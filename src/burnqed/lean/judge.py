@@ -14,6 +14,7 @@ module decides what their answers mean.
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -22,7 +23,7 @@ from burnqed.core.errors import ProtocolError, StatementError
 from burnqed.core.types import LibraryConstant, Statement, TheoremText
 from burnqed.lean import protocol, rules, statement
 from burnqed.lean.pool import Pool, Worker
-from burnqed.lean.tokens import Token, tokenize
+from burnqed.lean.statement import declarations
 
 JUDGE_SECONDS = 300.0
 
@@ -167,6 +168,7 @@ class Report:
     """What `qed.compile` and `qed.verify` answered."""
 
     commands: tuple[tuple[str, int, int], ...]
+    places: dict[str, list[tuple[int, int]]]
     reference_shape: tuple[str, ...]
     errors: tuple[tuple[int, str], ...]
     reference_errors: tuple[str, ...]
@@ -214,50 +216,26 @@ def _why_absent(report: Report, name: str, source: str) -> str:
 def _said_against(report: Report, name: str, source: str) -> str:
     """What the rules or Lean say about the command that declares a theorem of this name."""
     raw = source.encode()
-    for declaration in declarations(source):
-        if _bare(declaration.name) != _bare(name):
-            continue
-        at = len(source[: declaration.at].encode())
-        for _, start, end in report.commands:
-            if not start <= at < end:
-                continue
-            forbidden = rules.first_violation(raw[start:end].decode(errors="replace"))
-            if forbidden:
-                return forbidden
-            for where, message in report.errors:
-                if start <= where < end:
-                    return f"it does not compile: {message}"
+    for start, end in report.places.get(_bare(name), ()):
+        forbidden = rules.first_violation(raw[start:end].decode(errors="replace"))
+        if forbidden:
+            return forbidden
+        for where, message in report.errors:
+            if start <= where < end:
+                return f"it does not compile: {message}"
     return ""
 
 
-@dataclass(frozen=True, slots=True)
-class Declaration:
-    """A theorem as it is written: its full name, and where its command's keyword stands."""
-
-    name: str
-    at: int
-
-
-def declarations(source: str) -> list[Declaration]:
-    """The theorems of a text, by its tokens alone: Lean may not have seen it, or not understood it.
-
-    Private ones are left out: they are checked where something rests on them.
-    """
-    found: list[Declaration] = []
-    scopes: list[str] = []
-    edge = Token("symbol", "", len(source), len(source))
-    tokens = [edge, *tokenize(source), edge]
-    for before, word, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
-        name = source[after.start : after.end] if after.kind == "identifier" else ""
-        if word.text in ("theorem", "lemma") and name and before.text != "private":
-            root = name.startswith("_root_.")
-            prefix = "" if root else "".join(f"{scope}." for scope in scopes if scope)
-            found.append(Declaration(prefix + name.removeprefix("_root_."), word.start))
-        elif word.text in ("namespace", "section", "mutual"):
-            scopes.append(name if word.text == "namespace" else "")
-        elif word.text == "end" and scopes:
-            scopes.pop()
-    return found
+def _places(commands: Sequence[tuple[str, int, int]], source: str) -> dict[str, list[tuple[int, int]]]:
+    """The byte ranges of the commands that declare a theorem, by its name."""
+    starts = [start for _, start, _ in commands]
+    places: dict[str, list[tuple[int, int]]] = {}
+    for declaration in declarations(source):
+        at = len(source[: declaration.at].encode())
+        index = bisect_right(starts, at) - 1
+        if index >= 0 and at < commands[index][2]:
+            places.setdefault(_bare(declaration.name), []).append(commands[index][1:])
+    return places
 
 
 def _bare(name: str) -> str:
@@ -351,8 +329,12 @@ async def _check(
 
 def _read(compiled: dict[str, Any], verified: dict[str, Any], file: str) -> Report:
     lines = _line_starts(file)
+    commands = tuple(
+        (str(c["kind"]), int(c["boundary"][0]), int(c["boundary"][1])) for c in compiled["commands"]
+    )
     return Report(
-        commands=tuple((c["kind"], *c["boundary"]) for c in compiled["commands"]),
+        commands=commands,
+        places=_places(commands, file),
         reference_shape=tuple(c["kind"] for c in compiled["referenceCommands"]),
         errors=tuple((_offset(lines, m), m["data"].strip()) for m in _errors(compiled["messages"])),
         reference_errors=tuple(m["data"].strip() for m in _errors(compiled["referenceMessages"])),

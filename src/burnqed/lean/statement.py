@@ -50,6 +50,36 @@ def split_header(source: str) -> Source:
     return Source(tuple(imports), blank + source[end:])
 
 
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A theorem as it is written: its full name, and where its command's keyword stands."""
+
+    name: str
+    at: int
+
+
+def declarations(source: str) -> list[Declaration]:
+    """The theorems of a text, by its tokens alone: Lean may not have seen it, or not understood it.
+
+    Private ones are left out: they are checked where something rests on them.
+    """
+    found: list[Declaration] = []
+    scopes: list[str] = []
+    edge = Token("symbol", "", len(source), len(source))
+    tokens = [edge, *tokenize(source), edge]
+    for before, word, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        name = source[after.start : after.end] if after.kind == "identifier" else ""
+        if word.text in ("theorem", "lemma") and name and before.text != "private":
+            root = name.startswith("_root_.")
+            prefix = "" if root else "".join(f"{scope}." for scope in scopes if scope)
+            found.append(Declaration(prefix + name.removeprefix("_root_."), word.start))
+        elif word.text in ("namespace", "section", "mutual"):
+            scopes.append(name if word.text == "namespace" else "")
+        elif word.text == "end" and scopes:
+            scopes.pop()
+    return found
+
+
 def header(statement: Statement) -> str:
     """Everything up to the place where `:= proof` belongs."""
     if isinstance(statement, Proposition):

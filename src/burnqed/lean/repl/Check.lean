@@ -386,8 +386,10 @@ def qedVerify (r : Ref) (j : Json) : M Json := do
   let decls ← importConstants (← part j "export")
   let table := tableOf decls
   -- theorems that a person wrote, whatever their names look like
-  let written := (← names? j "written").getD []
-  let isWritten (n : Name) : Bool := hasName written n || isUserName (publicName n)
+  let mut written : NameSet := {}
+  for n in (← names? j "written").getD [] do written := written.insert n
+  let named := written
+  let isWritten (n : Name) : Bool := named.contains n || isUserName (publicName n)
   let target ← match (← str? j "target") with
     | none => pure none
     | some t => match s.pristine.find? (toName t) with
@@ -399,7 +401,7 @@ def qedVerify (r : Ref) (j : Json) : M Json := do
     | none => pure none
     | some t => do
       let x ← (elaborate s s.pristine t false : IO Text)
-      pure (some (← withoutMetadata (mapList (fun (d : Piece × ConstantInfo) => d.2) (declared x))))
+      pure (some (← withoutMetadata (mapList (fun (c : Name × ConstantInfo) => c.2) (addedConstants s.pristine x.env))))
   let src : Source := ⟨fun n => match inTable table n with | some c => some c | none => s.pristine.find? n⟩
   let mut rep : Replay := { src := src, env := s.pristine, heartbeats := kernelBudget s.config }
   for ci in decls do
