@@ -22,7 +22,7 @@ check: $(BIN)/burn-qed
 	$(BIN)/mypy
 
 bench: $(BIN)/burn-qed
-	$(BIN)/python bench/lean.py
+	$(BIN)/python bench/lean.py --setup
 
 $(BIN)/burn-qed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
