@@ -22,7 +22,7 @@ def environment(cache: Path, **more: str) -> dict[str, str]:
 
 
 def test_without_network_and_cache_there_is_one_clear_error(tmp_path: Path) -> None:
-    env = environment(tmp_path, npm_config_registry="http://127.0.0.1:9/", npm_config_fetch_retries="0")
+    env = environment(tmp_path, npm_config_offline="true")
     for arguments in (["lean", "install"], ["repl", "Init"], ["check", "examples/first.lean"]):
         out = subprocess.run(
             [BURN_QED, *arguments], env=env, capture_output=True, text=True, timeout=120, check=False,

@@ -100,7 +100,7 @@ SORRIES = (
     _file("no proof", "theorem a : 1 = 2\n", r"compile|not in the file|sorry", lean=False),
     _file("sorry in its type", "theorem a : (sorry : Nat) = 3 := sorry\n", UNPROVED),
     _file("sorry taken modulo", "theorem h (f : ∀ n : Nat, n < 2 → 1 = 2) : 1 = 2 := f (sorry%2) (Nat.mod_lt _ (by decide))\n\ntheorem a : (∀ n : Nat, n < 2 → 1 = 2) → 1 = 2 := h\n", UNPROVED),
-    _file("sorry modulo only", "def k : Nat := (sorry%2)\n\ntheorem a : k = k := rfl\n", UNPROVED),  # HOLE? `sorry%` is looked up
+    _file("sorry modulo only", "def k : Nat := (sorry%2)\n\ntheorem a : k = k := rfl\n", UNPROVED),
     _file("sorry glued to a number", "theorem a : 1 = 2 := by iterate 1sorry\n", UNPROVED),
     _file("sorry in an interpolation", 'theorem a : 1 = 2 := by\n  have h : ∀ _ : String, 1 = 2 := fun _ => by sorry\n  exact h s!"{(sorry : Nat)}"\n', UNPROVED),
     _file("lcProof", "theorem a : 1 = 2 := lcProof\n", UNPROVED, lean=False),
@@ -114,7 +114,7 @@ NATIVE = (
     _file("decide +native", "theorem a : 10 < 20 := by decide +native\n", COMPILED),
     _file("native := true", "theorem a : 10 < 20 := by decide (config := { native := true })\n", COMPILED),
     _file("native option", "theorem a : 10 < 20 := by decide (native := true)\n", COMPILED),
-    # HOLE? in the text; the axioms tell
+  
     _file("native by position", "theorem a : 10 < 20 := by decide (config := ⟨false, true, false, false⟩)\n", COMPILED),
     _file("native by constructor", "theorem a : 10 < 20 := by decide (config := .mk false true false false)\n", COMPILED),
     _file("native in a helper", "theorem h : 10 < 20 := by native_decide\n\ntheorem a : 10 < 20 := h\n", COMPILED),
@@ -141,11 +141,11 @@ AXIOMS = (
     _file("axiom that is named as the theorem", "axiom a : 1 = 2\n", DECLARES),
     _file("axiom named like an allowed one", "namespace Classical\naxiom choice' : False\nend Classical\n\ntheorem a : 1 = 2 := Classical.choice'.elim\n", DECLARES),
     _file("propext of one's own", "namespace N\naxiom propext : False\ntheorem a : 1 = 2 := propext.elim\nend N\n", DECLARES, theorem="N.a"),
-    _file("axiom glued to a number", "theorem b : 1 = 1 := Eq.refl 1axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),  # HOLE? one number to us
-    _file("axiom glued to a binary number", "def n := 0b1axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),  # HOLE?
-    _file("axiom glued to an option", "set_option maxRecDepth 1000axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),  # HOLE?
-    _file("axiom glued to an inverse", "theorem b (x : Rat) : x⁻¹ = x⁻¹ := @rfl _ x⁻¹axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),  # HOLE? ¹ is a digit to us
-    _file("axiom behind a comment", "/-/- -/ axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),  # HOLE? Lean skips the / behind /-
+    _file("axiom glued to a number", "theorem b : 1 = 1 := Eq.refl 1axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),
+    _file("axiom glued to a binary number", "def n := 0b1axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),
+    _file("axiom glued to an option", "set_option maxRecDepth 1000axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),
+    _file("axiom glued to an inverse", "theorem b (x : Rat) : x⁻¹ = x⁻¹ := @rfl _ x⁻¹axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),
+    _file("axiom behind a comment", "/-/- -/ axiom h : False\n\ntheorem a : 1 = 2 := h.elim\n", DECLARES),
     _file("opaque", "opaque w : Nat\n\ntheorem a : w = w := rfl\n", DECLARES),
     _file("unsafe def", "unsafe def h : Nat := h\n\ntheorem a : 1 = 1 := rfl\n", DECLARES),
     _file("unsafe theorem", "unsafe theorem a : 1 = 2 := a\n", DECLARES, lean=False),
@@ -180,33 +180,33 @@ CODE_FILES = (
     _file("run_elab", "run_elab Lean.logInfo m!\"x\"\n\ntheorem a : 1 = 1 := rfl\n", CODE, lean=False),
     _file("run_meta", "run_meta Lean.logInfo m!\"x\"\n\ntheorem a : 1 = 1 := rfl\n", CODE, lean=False),
     _file("by_elab", "theorem a : 1 = 2 := by_elab Lean.Meta.mkSorry (.const `False []) true\n", CODE, lean=False),
-    _file("by_elab before a lambda", "theorem a : 1 = 2 := by_elabλ_ => Lean.Meta.mkSorry (.const `False []) true\n", CODE, lean=False),  # HOLE? one name to us
+    _file("by_elab before a lambda", "theorem a : 1 = 2 := by_elabλ_ => Lean.Meta.mkSorry (.const `False []) true\n", CODE, lean=False),
     _file("elab", 'elab "easy" : tactic => pure ()\n\ntheorem a : 1 = 2 := by easy\n', CODE, lean=False),
     _file("elab_rules", "elab_rules : tactic | `(tactic| rfl) => pure ()\n\ntheorem a : 1 = 2 := by rfl\n", CODE, lean=False),
     _file("simproc", "simproc s (1 = 2) := fun _ => return .done { expr := .const `True [] }\n\ntheorem a : 1 = 2 := by simp\n", CODE, lean=False),
     _file("simproc_decl", "simproc_decl s (1 = 2) := fun _ => return .done { expr := .const `True [] }\n\ntheorem a : 1 = 2 := by simp [s]\n", CODE, lean=False),
     _file("macro attribute", "@[macro Lean.Parser.Term.app] def m : Lean.Macro := fun _ => `(sorry)\n\ntheorem a : 1 = 2 := id rfl\n", CODE),
     _file("macro attribute later", "def m : Lean.Macro := fun _ => `(sorry)\n\nattribute [simp, local macro Lean.Parser.Term.app] m\n\ntheorem a : 1 = 2 := id rfl\n", CODE),
-    _file("compiler pass", "@[cpass] def m : Nat := 1\n\ntheorem a : 1 = 1 := rfl\n", r"attribute|installs", lean=False),  # HOLE? attributes are a list of bad ones
-    _file("grind propagator", "@[grind_propagator] def m : Nat := 1\n\ntheorem a : 1 = 1 := rfl\n", r"attribute|installs", lean=False),  # HOLE?
+    _file("compiler pass", "@[cpass] def m : Nat := 1\n\ntheorem a : 1 = 1 := rfl\n", r"attribute|installs", lean=False),
+    _file("grind propagator", "@[grind_propagator] def m : Nat := 1\n\ntheorem a : 1 = 1 := rfl\n", r"attribute|installs", lean=False),
     _file("init attribute", "@[init] def m : IO Unit := pure ()\n\ntheorem a : 1 = 1 := rfl\n", CODE),
     _file("tactic attribute", "@[tactic Lean.Parser.Tactic.tacticRfl] def m : Nat := 1\n\ntheorem a : 1 = 1 := rfl\n", CODE, lean=False),
     _file("skip the kernel", "set_option debug.skipKernelTC true in\ntheorem a : 1 = 2 := by rfl\n", CODE, lean=False),
     _file("skip the kernel for all", "set_option debug.skipKernelTC true\n\ntheorem a : 1 = 1 := rfl\n", CODE),
     _file("skip the kernel, quoted", "set_option «debug».«skipKernelTC» true\n\ntheorem a : 1 = 1 := rfl\n", CODE),
     _file("skip the kernel, a comment between", "set_option /- maxHeartbeats -/ debug.skipKernelTC true\n\ntheorem a : 1 = 1 := rfl\n", CODE),
-    _file("skip the kernel behind a number", "set_option maxRecDepth 999set_option debug.skipKernelTC true\n\ntheorem a : 1 = 1 := rfl\n", CODE),  # HOLE?
+    _file("skip the kernel behind a number", "set_option maxRecDepth 999set_option debug.skipKernelTC true\n\ntheorem a : 1 = 1 := rfl\n", CODE),
     _file("by as sorry", "set_option debug.byAsSorry true in\ntheorem a : 1 = 2 := by rfl\n", CODE),
     _file("terminates by sorry", "set_option debug.terminalTacticsAsSorry true in\ntheorem a : 1 = 2 := by omega\n", CODE),
     _file("asynchronous", "set_option Elab.async true\n\ntheorem a : 1 = 2 := by rfl\n", ANY, lean=False),
     _file("open private", "open private foo from Init.Core\n\ntheorem a : 1 = 1 := rfl\n", ANY, lean=False),
     _file("internal name", "theorem a : 1 = 1 := _private.Init.Core.foo\n", r"internal|compile", lean=False),
     _file("include_str", 'def s : String := include_str "/etc/passwd"\n\ntheorem a : 1 = 1 := rfl\n', CODE, lean=False),
-    # HOLE? A configuration is evaluated: any pure code, and with an unproved cast also IO.
+  
     _file("code in a configuration", "def k (n : Nat) : Nat := dbgTrace \"ran\" fun _ => n\n\ntheorem a : 1 + 1 = 2 := by simp (maxSteps := k 1000)\n", ANY),
     _file("IO in a configuration", "theorem w : Unit = Void IO.RealWorld := by omega\n\ndef k : Nat :=\n  match (IO.eprintln \"ran\" : IO Unit) (cast w ()) with\n  | .ok _ _ => 3000\n  | .error _ _ => 4000\n\ntheorem a : 1 + 1 = 2 := by simp (maxSteps := k)\n", ANY, lean=False),
     _file("IO in a configuration, with sorry", "def k : Nat :=\n  match (IO.eprintln \"ran\" : IO Unit) (cast (sorry : Unit = Void IO.RealWorld) ()) with\n  | .ok _ _ => 3000\n  | .error _ _ => 4000\n\ntheorem a : 1 + 1 = 2 := by simp (maxSteps := k)\n", ANY),
-    # HOLE? Texts that Lean reads otherwise than we did; the word behind them is the point.
+  
     _file("eval in an open string", 'def s : String := "\n#eval 1 + 1\n\ntheorem a : 1 = 1 := rfl\n', ANY, lean=False),
     _file("eval in a broken string", 'def s : String := "\\q\n#eval 1 + 1\n"\n\ntheorem a : 1 = 1 := rfl\n', ANY, lean=False),
     _file("eval in a broken character", "def s := '\\#eval 'a'.toNat\n\ntheorem a : 1 = 1 := rfl\n", ANY, lean=False),
@@ -222,8 +222,8 @@ CODE_FILES = (
     _file("run_tac in an interpolation", 'theorem a : 1 = 2 := by first | exact (s! "{by run_tac pure ()}") | rfl\n', CODE, lean=False),
     _file("run_tac between strings", 'theorem a : 1 = 2 := by first | exact (s!"{"a" ++ (by run_tac pure ()) ++ "b"}") | rfl\n', CODE, lean=False),
     _file("run_tac in dbg_trace", 'def k : Nat := dbg_trace "{(by run_tac pure () : Nat)}"; 1\n\ntheorem a : 1 = 1 := rfl\n', CODE, lean=False),
-    _against("macro behind a trusted line", '/-\n-/\nmacro "easy" : tactic => `(tactic| sorry)\n\ntheorem a : 1 = 2 := by easy\n', "/-!\nA title.\n-/\n\ntheorem a : 1 = 2 := sorry\n", CODE),  # HOLE? blanking `-/` opens a comment
-    _against("a trusted word elsewhere", "theorem h : 1 = 2 := by\nrun_tac pure ()\n\ntheorem a : 1 = 2 := h\n", "/- Do not write\nrun_tac pure ()\n-/\ntheorem a : 1 = 2 := sorry\n", CODE, lean=False),  # HOLE? it stood in a comment
+    _against("macro behind a trusted line", '/-\n-/\nmacro "easy" : tactic => `(tactic| sorry)\n\ntheorem a : 1 = 2 := by easy\n', "/-!\nA title.\n-/\n\ntheorem a : 1 = 2 := sorry\n", CODE),
+    _against("a trusted word elsewhere", "theorem h : 1 = 2 := by\nrun_tac pure ()\n\ntheorem a : 1 = 2 := h\n", "/- Do not write\nrun_tac pure ()\n-/\ntheorem a : 1 = 2 := sorry\n", CODE, lean=False),
 )  # fmt: skip
 
 # -------------------------------------------------------------------- another statement
@@ -314,11 +314,11 @@ LOGIC = (
     _file("deep recursion", "theorem a : " + "(" * 3000 + "1" + ")" * 3000 + " = 2 := rfl\n", ANY, lean=False),
     _file("unbalanced", "theorem a : (1 = 2 := rfl\n", BROKEN, lean=False),
     _file("a comment left open", "theorem a : 1 = 2 := by /- rfl\n", ANY, lean=False),
-    _file("library search in a term", "theorem a : True := by exact exact?%\n", r"searches"),  # HOLE? `exact?%` is looked up
-    _file("library search, quoted name", "theorem «x y» : True := by exact?\n", r"searches", theorem="«x y»"),  # HOLE? its command is not found
+    _file("library search in a term", "theorem a : True := by exact exact?%\n", r"searches"),
+    _file("library search, quoted name", "theorem «x y» : True := by exact?\n", r"searches", theorem="«x y»"),
     _file("exact?", "theorem a (n : Nat) : n ≤ n := by exact?\n", r"searches"),
     _file("simp?", "theorem a : True := by simp?\n", r"searches"),
-    _file("simp?!", "theorem a : True := by simp?!\n", r"searches"),  # HOLE? not in the list
+    _file("simp?!", "theorem a : True := by simp?!\n", r"searches"),
     _file("grind?", "theorem a (p : Prop) (h : p) : p := by grind?\n", r"searches"),
     _file("try?", "theorem a : 1 = 1 := by try?\n", r"searches"),
     _file("apply?", "theorem a (n : Nat) : n ≤ n := by apply?\n", r"searches|sorry"),
@@ -421,7 +421,7 @@ CHEAT_PROOFS: tuple[CheatProof, ...] = (
     _prove("an open string", "1 = 2", BROKEN, 'exact "', 'rfl"'),
     _prove("itself", "1 = 2", BROKEN, "exact qed_goal"),
     _prove("itself, always larger", "∀ n : Nat, n = n + 1", BROKEN, "intro n", "exact absurd (qed_goal (n + 1)) (by omega)", "termination_by n => n"),
-    # HOLE? The last theorem that the file brought forth is qed_goal.h, which is true.
+  
     _prove("another theorem in where", "1 = 2", r"compile|sorry|something else", "exact h\nwhere h : True := trivial"),
     _prove("another theorem in let rec", "1 = 2", r"compile|sorry|something else", "let rec h : True := trivial", "rfl"),
     _prove("the goal in where", "1 = 2", r"compile|sorry|something else", "exact qed_goal\nwhere qed_goal : True := trivial"),
@@ -429,7 +429,7 @@ CHEAT_PROOFS: tuple[CheatProof, ...] = (
     _prove("run_tac", "1 = 2", CODE, "run_tac pure ()"),
     _prove("set_option in", "1 = 2", CODE, "set_option debug.skipKernelTC true in", "rfl"),
     _prove("macro behind", "1 = 2", CODE, "rfl", "macro \"x\" : tactic => `(tactic| sorry)"),
-    _prove("code in a configuration", "1 + 1 = 2", ANY, "simp (maxSteps := dbgTrace \"ran\" fun _ => 1000)"),  # HOLE?
+    _prove("code in a configuration", "1 + 1 = 2", ANY, "simp (maxSteps := dbgTrace \"ran\" fun _ => 1000)"),
     _prove("exact?", "∀ n : Nat, n ≤ n", r"searches", "exact?"),
     _prove("hint", "True", r"searches|compile", "hint"),
     _prove("hint behind", "True ∧ True", r"searches|compile", "constructor <;> hint"),
