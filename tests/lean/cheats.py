@@ -2,8 +2,7 @@
 """Proofs that are none, of every kind we could think of. The judge must refuse them all.
 
 `reason` is a pattern that the verdict's reason must contain; `plain_lean` says that plain Lean
-compiles the text without an error, so that nothing but the judge stands in the way. Entries marked
-`HOLE?` passed the rules for texts when they were written.
+compiles the text without an error, so that nothing but the judge stands in the way.
 """
 
 from __future__ import annotations
