@@ -25,8 +25,7 @@ DECLARATIONS = "var _main,_lean_main,"
 LAUNCHER_EXPORTS = frozenset({
     "__main_argc_argv", "__wasm_call_ctors", "_emscripten_tls_init", "__heap_base",
     "lean_apply_2", "lean_mk_string_from_bytes", "lean_dec_ref_cold",
-    "lean_init_task_manager_using", "lean_finalize_task_manager",
-    "_ZN4lean15save_stack_infoEb", "mi_collect",
+    "lean_init_task_manager_using", "_ZN4lean15save_stack_infoEb",
     # thread-local data, named in the module's dylink section
     "__THREW__", "__threwValue", "_mi_heap_default",
 })  # fmt: skip

@@ -8,7 +8,8 @@
 //
 // A snapshot is possible because at its moment no Lean code is on the stack: the REPL hands its
 // request handler (a closure) to this program, which throws a JavaScript exception through Lean's
-// main, leaving the heap as it is, stops the threads, and from then on calls the closure itself.
+// main, leaving the heap as it is, and from then on calls the closure itself. Threads of the boot are
+// idle by then and are not part of what is kept; new ones start when something needs them.
 'use strict';
 const fs = require('fs');
 const path = require('path');
@@ -89,6 +90,7 @@ function callHandler(handler, line) {
   HEAP32[handler >> 2]++;         // the call consumes a reference to the closure
   const result = wasmExports.lean_apply_2(handler, text, 1);
   growMemViews();
+  if (HEAPU8[result + 7] !== 0) throw new Error('the request handler failed');   // the tag of `ok` is 0
   const string = HEAPU32[result + 8 >> 2];
   const size = HEAPU32[string + 8 >> 2] - 1;
   const reply = Buffer.from(HEAPU8.slice(string + 20, string + 20 + size));
