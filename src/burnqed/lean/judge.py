@@ -313,11 +313,13 @@ async def _check(
     async with pool.lease(fresh=True) as worker:
         line = protocol.qed_compile(file, rules.gate(), reference, target)
         compiled = await worker.request(line, timeout=seconds)
+        worker.retire()  # nobody is to use it again, and its successor starts meanwhile
         protocol.raise_if_refused(compiled)
     names = [d.name for text in (reference or "", file) for d in declarations(text)]
     async with pool.lease(fresh=True) as worker:
         line = protocol.qed_verify(compiled.get("export"), names, reference, target)
         verified = await worker.request(line, timeout=seconds)
+        worker.retire()
         if target and verified.get("error") == "index":
             raise StatementError(f"the library has no theorem {target}")
         protocol.raise_if_refused(verified)
