@@ -47,8 +47,8 @@ def check(
     reference = statement.split_header(_read(against)) if against else None
     unfit = judge.forbidden_import(source.imports, reference.imports if reference else None)
     # Init comes unasked, as in any Lean file. The reference, if any, says what else.
-    modules = source.imports if reference is None else reference.imports
-    found, spec = compose.lean(toolchain, project, tuple(dict.fromkeys(("Init", *modules))))
+    modules = ("Init", *(source.imports if reference is None else reference.imports))
+    found, spec = compose.lean(toolchain, project, () if unfit else tuple(dict.fromkeys(modules)))
 
     async def work() -> list[judge.Verdict]:
         if unfit:
