@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import AsyncIterator
 
 import pytest
 
@@ -10,6 +11,7 @@ from burnqed.core.errors import StatementError
 from burnqed.core.types import LibraryConstant, Proposition, TheoremText
 from burnqed.lean.judge import judge_file, judge_proof
 from burnqed.lean.pool import Pool
+from burnqed.lean.process import LaunchSpec
 from burnqed.lean.statement import split_header
 from tests.lean.cheats import CHEAT_FILES, CHEAT_PROOFS, CheatFile, CheatProof
 from tests.lean.honest import HONEST, HONEST_PROOFS, HonestFile, HonestProof
@@ -17,9 +19,16 @@ from tests.lean.honest import HONEST, HONEST_PROOFS, HonestFile, HonestProof
 pytestmark = pytest.mark.lean
 
 
+@pytest.fixture(scope="module")
+async def judge_pool(lean_launch: LaunchSpec) -> AsyncIterator[Pool]:
+    """Every verdict takes two fresh workers: more slots, so that the next ones start meanwhile."""
+    async with Pool(lean_launch, 4, spares=3) as pool:
+        yield pool
+
+
 @pytest.mark.parametrize("case", HONEST, ids=lambda case: case.name)
-async def test_honest_files_are_accepted(lean_pool: Pool, case: HonestFile) -> None:
-    verdicts = await judge_file(lean_pool, case.source, case.reference)
+async def test_honest_files_are_accepted(judge_pool: Pool, case: HonestFile) -> None:
+    verdicts = await judge_file(judge_pool, case.source, case.reference)
     refused = {v.theorem: v.reason for v in verdicts if not v.accepted}
     assert not refused
     assert len(verdicts) == case.theorems
@@ -27,23 +36,23 @@ async def test_honest_files_are_accepted(lean_pool: Pool, case: HonestFile) -> N
 
 
 @pytest.mark.parametrize("case", HONEST_PROOFS, ids=lambda case: case.name)
-async def test_honest_proofs_are_accepted(lean_pool: Pool, case: HonestProof) -> None:
-    verdict = await judge_proof(lean_pool, case.statement, case.tactics)
+async def test_honest_proofs_are_accepted(judge_pool: Pool, case: HonestProof) -> None:
+    verdict = await judge_proof(judge_pool, case.statement, case.tactics)
     assert verdict.reason == ""
     assert verdict.accepted
 
 
 @pytest.mark.parametrize("case", CHEAT_FILES, ids=lambda case: case.name)
-async def test_cheating_files_are_refused(lean_pool: Pool, case: CheatFile) -> None:
-    verdicts = await judge_file(lean_pool, case.submission, case.reference)
+async def test_cheating_files_are_refused(judge_pool: Pool, case: CheatFile) -> None:
+    verdicts = await judge_file(judge_pool, case.submission, case.reference)
     verdict = next(v for v in verdicts if v.theorem in (case.theorem, "(file)"))
     assert not verdict.accepted
     assert re.search(case.reason, verdict.reason), verdict.reason
 
 
 @pytest.mark.parametrize("case", CHEAT_PROOFS, ids=lambda case: case.name)
-async def test_cheating_proofs_are_refused(lean_pool: Pool, case: CheatProof) -> None:
-    verdict = await judge_proof(lean_pool, case.statement, case.tactics)
+async def test_cheating_proofs_are_refused(judge_pool: Pool, case: CheatProof) -> None:
+    verdict = await judge_proof(judge_pool, case.statement, case.tactics)
     assert not verdict.accepted
     assert re.search(case.reason, verdict.reason), verdict.reason
 
@@ -53,43 +62,43 @@ def test_there_are_enough_of_both() -> None:
     assert len(HONEST) + len(HONEST_PROOFS) >= 60
 
 
-async def test_a_verdict_says_what_it_rests_on(lean_pool: Pool) -> None:
+async def test_a_verdict_says_what_it_rests_on(judge_pool: Pool) -> None:
     goal = Proposition("∀ p : Prop, p ∨ ¬p")
-    verdict = await judge_proof(lean_pool, goal, ["intro p", "exact Classical.em p"])
+    verdict = await judge_proof(judge_pool, goal, ["intro p", "exact Classical.em p"])
     assert verdict.accepted
     assert "Classical.choice" in verdict.axioms or verdict.axioms == ()
     assert verdict.source.startswith("theorem qed_goal : ∀ p : Prop, p ∨ ¬p := by\n  intro p\n")
     assert verdict.leak_rule is None
 
 
-async def test_the_leak_rules_differ(lean_pool: Pool) -> None:
+async def test_the_leak_rules_differ(judge_pool: Pool) -> None:
     goal = LibraryConstant("Nat.add_comm")
-    itself = await judge_proof(lean_pool, goal, ["exact Nat.add_comm"], "self")
+    itself = await judge_proof(judge_pool, goal, ["exact Nat.add_comm"], "self")
     assert "itself" in itself.reason
     sibling = ["intro n m", "omega"]
-    loose = await judge_proof(lean_pool, goal, sibling, "self")
-    strict = await judge_proof(lean_pool, goal, sibling, "module")
+    loose = await judge_proof(judge_pool, goal, sibling, "self")
+    strict = await judge_proof(judge_pool, goal, sibling, "module")
     assert (loose.accepted, loose.leak_rule) == (True, "self")
     assert (strict.accepted, strict.leak_rule) == (False, "module")
     assert "may rest on" in strict.reason
 
 
-async def test_a_statement_that_is_none_is_the_callers_mistake(lean_pool: Pool) -> None:
+async def test_a_statement_that_is_none_is_the_callers_mistake(judge_pool: Pool) -> None:
     for goal in (Proposition("no such thing"), Proposition("1 + "), LibraryConstant("Nat.nothing")):
         with pytest.raises(StatementError):
-            await judge_proof(lean_pool, goal, ["rfl"])
+            await judge_proof(judge_pool, goal, ["rfl"])
     with pytest.raises(StatementError):
-        await judge_proof(lean_pool, TheoremText("def x := 1"), ["rfl"])
+        await judge_proof(judge_pool, TheoremText("def x := 1"), ["rfl"])
     with pytest.raises(StatementError, match="reference"):
-        await judge_file(lean_pool, "theorem a : True := trivial", "theorem a : Tru := sorry")
+        await judge_file(judge_pool, "theorem a : True := trivial", "theorem a : Tru := sorry")
 
 
-async def test_a_whole_theorem_with_its_context(lean_pool: Pool) -> None:
+async def test_a_whole_theorem_with_its_context(judge_pool: Pool) -> None:
     goal = TheoremText(
         "namespace Foo\nvariable (n : Nat)\ndef double := n + n\nopen Nat in\n"
         "theorem even_double : double n % 2 = 0 := by sorry"
     )
-    verdict = await judge_proof(lean_pool, goal, ["unfold double", "omega"])
+    verdict = await judge_proof(judge_pool, goal, ["unfold double", "omega"])
     assert verdict.reason == ""
     assert verdict.theorem == "Foo.even_double"
 
