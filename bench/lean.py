@@ -4,7 +4,8 @@
 
 Everything is measured in one run and given as ratios where machines differ: start to ready (files in
 the page cache, and not), resident memory of a worker, the time of a tactic seen from Python over the
-time Lean itself reports for it, and tactics per second for one worker and two, taken in turns.
+time Lean itself reports for it, tactics per second for one worker and two, taken in turns, and a
+verdict of the judge, in time and in work of the processor.
 `--setup` also times a whole set-up into an empty cache (it downloads).
 """
 
@@ -13,6 +14,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import os
+import resource
 import statistics
 import subprocess
 import sys
@@ -23,6 +25,7 @@ from pathlib import Path
 from burnqed.core.types import Advanced, Closed, Proposition, Theorem
 from burnqed.lean import protocol
 from burnqed.lean.embedded.progress import Terminal
+from burnqed.lean.judge import judge_proof
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec, LeanProcess
 from burnqed.lean.session import open_session
@@ -44,6 +47,8 @@ MIX = (
 )
 
 
+# Those of the mix that are whole proofs.
+PROVED = tuple(MIX[i] for i in (1, 2, 3, 4, 5, 8, 9, 11))
 TRIES = 8
 WARM_ROUNDS = 8
 
@@ -140,6 +145,26 @@ async def throughput(spec: LaunchSpec, rounds: int) -> tuple[float, list[float],
     return fresh, single, double
 
 
+def processor() -> float:
+    """Seconds of the processor that this process and those that it has ended took."""
+    used = (resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    return sum(usage.ru_utime + usage.ru_stime for usage in used)
+
+
+async def verdicts(spec: LaunchSpec, count: int) -> tuple[float, float]:
+    """A verdict by two workers, one after the other: seconds (median), and of the processor (mean)."""
+    seconds = []
+    before = processor()
+    async with Pool(spec, 2) as pool:
+        for i in range(count):
+            text, tactic = PROVED[i % len(PROVED)]
+            begun = time.perf_counter()
+            verdict = await judge_proof(pool, Proposition(text), [tactic])
+            seconds.append(time.perf_counter() - begun)
+            assert verdict.accepted, verdict
+    return statistics.median(seconds), (processor() - before) / count
+
+
 def setup_time() -> float:
     with tempfile.TemporaryDirectory() as folder:
         begun = time.perf_counter()
@@ -181,6 +206,9 @@ async def main() -> None:
     print(f"tactics/s in sessions, 2 workers   {statistics.median(double):8.1f}")
     ratios = [b / a for a, b in zip(single, double, strict=True)]
     print(f"2 workers over 1 (median of 3)     {statistics.median(ratios):8.2f} ×")
+    median, mean = await verdicts(spec, 20)
+    print(f"a verdict (median of 20)           {median:8.2f} s")
+    print(f"the same, of the processor (mean)  {mean:8.2f} s")
 
 
 if __name__ == "__main__":

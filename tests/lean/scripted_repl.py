@@ -3,6 +3,8 @@
 It speaks the protocol; a goal is a word, and a tactic says what to do:
 
     to A B       replace the goal by the goals A and B (by none: close it)
+    try A B      the same, and suggest `to A B` in its place
+    budget       replace it by one that is named after the request's `maxHeartbeats`
     fail, parse, sorry, logged, heartbeats, misshapen        the ways a reply can be no success
     sleep S      answer after S seconds           hang         never answer
     die          kill -9 itself                   die-once F   the same, unless the file F exists
@@ -80,16 +82,23 @@ def message(text: str, severity: str = "error") -> dict[str, Any]:
     return {"severity": severity, "data": text, "pos": {"line": 1, "column": 0}}
 
 
-def tactic(state: int, goal: int, text: str) -> dict[str, Any]:
+def tactic(state: int, wanted: list[int] | None, text: str, budget: Any = None) -> dict[str, Any]:
+    """On the goals with these indices, by default all; the others are left out."""
     if state not in states:
         return {"error": "index", "desc": f"Invalid state index {state}"}
+    goals = states[state] if wanted is None else [states[state][index] for index in wanted]
     word, *rest = text.split() or [""]
     new: list[str] = []
-    goals = states[state]
     success = {"messages": [], "hasSorry": False, "hasUnsafe": False, "us": 1000, "heartbeats": 1}
     match word:
         case "to":
             new = rest
+        case "try":
+            new = rest
+            advice = "Try this:\n  [apply] to " + " ".join(rest)
+            success["messages"] = [message(advice, "information")]
+        case "budget":
+            new = [str(budget)]
         case "fail":
             return {"messages": [message("the tactic failed")], "us": 5}
         case "parse":
@@ -144,7 +153,7 @@ def tactic(state: int, goal: int, text: str) -> dict[str, Any]:
             time.sleep(3600)
         case _:
             return {"parseError": "<input>:1:1: unknown tactic"}
-    left = goals[:goal] + new + goals[goal + 1 :]
+    left = new + goals[1:]
     return success | {"nextStateId": add(left), "goals": show(left)}
 
 
@@ -160,10 +169,13 @@ def serve(command: str, fields: dict[str, Any]) -> dict[str, Any]:
         case "goal.print":
             return {"goals": show(states[fields["stateId"]])}
         case "goal.tactic":
-            return tactic(fields["stateId"], fields["goalId"], fields["tactic"])
+            goal, count = fields["goalId"], len(states.get(fields["stateId"], ()))
+            others = [i for i in range(count) if i != goal] if fields["autoResume"] else []
+            return tactic(fields["stateId"], [goal, *others], fields["tactic"])
         case "qed.batch" if "--no-batch" not in sys.argv:
-            state, goal = fields["stateId"], fields["goalId"]
-            return {"results": [tactic(state, goal, text) for text in fields["tactics"]]}
+            where = fields["stateId"], fields.get("goalIds")
+            budget = fields.get("maxHeartbeats")
+            return {"results": [tactic(*where, text, budget) for text in fields["tactics"]]}
         case "goal.delete":
             for state in fields["stateIds"]:
                 states.pop(state, None)

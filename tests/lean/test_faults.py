@@ -152,7 +152,7 @@ class TestLean:
             split = await session.apply(intro.state, "constructor")
             assert isinstance(split, Advanced)
             assert [goal.user_name for goal in split.state.goals] == ["left", "right"]
-            right = await session.apply(split.state, "exact h.1", goal=1)
+            right = await session.apply(split.state, "exact h.1", [1, 0])
             assert isinstance(right, Advanced)
             assert [goal.target for goal in right.state.goals] == ["q"]
             done = await session.apply(right.state, "exact h.2")
@@ -180,7 +180,7 @@ class TestLean:
 
     async def test_a_library_theorem(self, lean_pool: Pool) -> None:
         async with open_session(lean_pool) as session:
-            state = await session.start(Theorem("x", LibraryConstant("Nat.add_comm")))
+            state = await session.start(Theorem("x", LibraryConstant("Nat.add_comm", "self")))
             assert isinstance(await session.apply(state, "omega"), Closed)
 
     async def test_a_theorem_with_its_context(self, lean_pool: Pool) -> None:

@@ -9,6 +9,7 @@ import pytest
 
 from burnqed.core.errors import StatementError
 from burnqed.core.types import LibraryConstant, Proposition, TheoremText
+from burnqed.lean import protocol, rules
 from burnqed.lean.judge import judge_file, judge_proof
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
@@ -21,7 +22,7 @@ pytestmark = pytest.mark.lean
 
 @pytest.fixture(scope="module")
 async def judge_pool(lean_launch: LaunchSpec) -> AsyncIterator[Pool]:
-    """Every verdict takes two fresh workers: more slots, so that the next ones start meanwhile."""
+    """Every verdict uses up a worker: more slots, so that the next ones start meanwhile."""
     async with Pool(lean_launch, 4, spares=3) as pool:
         yield pool
 
@@ -72,15 +73,58 @@ async def test_a_verdict_says_what_it_rests_on(judge_pool: Pool) -> None:
 
 
 async def test_the_leak_rules_differ(judge_pool: Pool) -> None:
-    goal = LibraryConstant("Nat.add_comm")
-    itself = await judge_proof(judge_pool, goal, ["exact Nat.add_comm"], "self")
+    goal = LibraryConstant("Nat.add_comm", "self")
+    itself = await judge_proof(judge_pool, goal, ["exact Nat.add_comm"])
     assert "itself" in itself.reason
     sibling = ["intro n m", "omega"]
-    loose = await judge_proof(judge_pool, goal, sibling, "self")
-    strict = await judge_proof(judge_pool, goal, sibling, "module")
+    loose = await judge_proof(judge_pool, goal, sibling)
+    strict = await judge_proof(judge_pool, LibraryConstant("Nat.add_comm"), sibling)
     assert (loose.accepted, loose.leak_rule) == (True, "self")
     assert (strict.accepted, strict.leak_rule) == (False, "module")
     assert "may rest on" in strict.reason
+
+
+TABLE = "∀ i : Fin {}, ∀ j : Fin 8, i.val * j.val = j.val * i.val := by decide"
+
+
+async def test_a_proof_of_many_steps_has_a_budget_for_all_of_them(judge_pool: Pool) -> None:
+    """Each step of a search has its own; the theorem that they make is one command to Lean."""
+    goal = Proposition("∀ n : Nat, n + 0 = n")
+    steps = [f"have h : {TABLE.format(size)}" for size in range(20, 24)]
+    verdict = await judge_proof(judge_pool, goal, [*steps, "intro n", "rfl"])
+    one = await judge_proof(judge_pool, goal, [*steps[:1], "intro n", "rfl"])
+    assert verdict.accepted
+    assert verdict.heartbeats > 3 * one.heartbeats > 0
+    budget = 2 * one.heartbeats
+    async with judge_pool.lease() as worker:
+        worker.retire()
+        await worker.ready()
+        tight = protocol.qed_compile(verdict.source, rules.gate(), None, None, budget)
+        said = (await worker.request(tight))["messages"]
+        assert any("maximum number of heartbeats" in message["data"] for message in said)
+        # What a caller who prints the proof is to put above it.
+        above = f"set_option maxHeartbeats {verdict.heartbeats + 1} in\n"
+        told = protocol.qed_compile(above + verdict.source, rules.gate(), None, None, budget)
+        assert (await worker.request(told))["messages"] == []
+        worker.retire()
+
+
+async def test_a_file_has_the_budget_that_it_says(judge_pool: Pool) -> None:
+    a_and_b = f"theorem a : {TABLE.format(20)}", f"theorem b : {TABLE.format(21)}"
+    source = "\n\nset_option maxHeartbeats 20 in\n".join(a_and_b)
+    a, b = await judge_file(judge_pool, source)
+    assert a.accepted
+    assert a.heartbeats > 20
+    assert "heartbeats" in b.reason
+
+
+async def test_a_verifying_process_is_used_again(lean_launch: LaunchSpec) -> None:
+    async with Pool(lean_launch, 2, spares=0) as pool:
+        for _ in range(3):
+            verdict = await judge_proof(pool, Proposition("1 + 1 = 2"), ["rfl"])
+            assert verdict.accepted
+        # Two at first, and then one for each text that was compiled.
+        assert pool.stats().started <= 2 + 3
 
 
 async def test_a_statement_that_is_none_is_the_callers_mistake(judge_pool: Pool) -> None:

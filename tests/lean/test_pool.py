@@ -6,7 +6,7 @@ import signal
 from collections.abc import AsyncIterator, Callable
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import pytest
 from hypothesis import given, settings
@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from burnqed.core.errors import LeanDied, LeanStartError, PoolClosed, RequestTimeout
 from burnqed.lean import pool as pool_module
-from burnqed.lean.pool import Pool, Worker, default_size, run_sync
+from burnqed.lean.pool import Kind, Pool, Worker, default_size, run_sync
 from burnqed.lean.process import LaunchSpec, Limits
 from burnqed.lean.protocol import goal_tactic, stat
 from tests.lean.scripted_repl import launch, left_behind, runs
@@ -133,19 +133,47 @@ async def test_recycled_on_return(limits: dict[str, Any]) -> None:
         assert not runs(before)
 
 
-async def test_a_fresh_worker_has_been_asked_nothing() -> None:
+async def test_a_clean_worker_has_been_asked_nothing_untrusted() -> None:
     async with Pool(launch(), 2, QUICK, spares=1) as pool:
         async with pool.lease() as worker:
             await worker.request(stat())
-            used = pid(worker)
+            spent = pid(worker)
         await until(lambda: pool.stats().idle == 2)
-        async with pool.lease(fresh=True) as worker:
-            assert not worker.used
-            assert pid(worker) != used
+        async with pool.lease("clean") as worker:
+            verifies = pid(worker)
+            assert verifies != spent
+            await worker.request(stat(), trusted=True)
+        async with pool.lease("clean") as worker:
+            assert pid(worker) == verifies
+        async with pool.lease() as worker:  # leaves it alone
+            assert pid(worker) == spent
+        async with pool.lease("clean") as worker:
+            assert pid(worker) == verifies
             await worker.request(stat())
-        async with pool.lease(fresh=True) as worker:
-            assert not worker.used
+        async with pool.lease("clean") as worker:
+            assert pid(worker) not in (verifies, spent)
         assert len(left_behind()) <= 2
+
+
+async def test_a_judge_uses_up_one_worker_and_keeps_the_other() -> None:
+    async with Pool(launch(), 2, QUICK, spares=0) as pool:
+        seen: list[tuple[int, int]] = []
+        for _ in range(3):
+            async with pool.lease("fresh") as worker:
+                compiles = pid(worker)
+                await worker.request(stat())
+                worker.retire()
+            async with pool.lease("clean") as worker:
+                seen.append((compiles, pid(worker)))
+                await worker.request(stat(), trusted=True)
+        assert len({verifies for _, verifies in seen}) == 1
+        assert len({compiles for compiles, _ in seen}) == 3
+    async with Pool(launch(), 1, QUICK) as pool:
+        async with pool.lease("clean") as worker:
+            await worker.request(stat(), trusted=True)
+            before = pid(worker)
+        async with pool.lease("fresh") as worker:  # used, but clean
+            assert pid(worker) == before
 
 
 async def test_a_start_that_fails_is_tried_again(tmp_path: Path) -> None:
@@ -167,7 +195,7 @@ async def test_a_start_that_fails_twice_is_told_to_everybody_who_waits() -> None
 async def test_cancelled_while_waiting() -> None:
     async with Pool(launch(), 1, QUICK) as pool:
         async with pool.lease():
-            waiting = [asyncio.create_task(pool._take(False)) for _ in range(3)]
+            waiting = [asyncio.create_task(pool._take("any")) for _ in range(3)]
             await asyncio.sleep(0)
             waiting[0].cancel()
             waiting[1].cancel()
@@ -238,6 +266,7 @@ class Counted:
         self.requests = 0
         self.age = 0.0
         self.over_memory = False
+        self.spent = False
 
     @classmethod
     async def start(cls, spec: LaunchSpec, limits: Limits) -> "Counted":
@@ -254,6 +283,7 @@ class Counted:
 
     async def request(self, line: str, timeout: float | None) -> dict[str, Any]:
         self.requests += 1
+        self.spent |= line != "trusted"
         try:
             await asyncio.sleep(0.001)
             if line == "die":
@@ -273,7 +303,8 @@ class Counted:
     close = kill
 
 
-ACTIONS = st.sampled_from(["ask", "ask", "die", "vanish", "retire", "fresh", "cancel", "rest"])
+ACTIONS = st.sampled_from(["ask", "ask", "trusted", "die", "vanish", "retire", "cancel", "rest"])
+KINDS = st.sampled_from(get_args(Kind))
 
 
 @settings(max_examples=150, deadline=None)
@@ -281,19 +312,26 @@ ACTIONS = st.sampled_from(["ask", "ask", "die", "vanish", "retire", "fresh", "ca
     size=st.integers(1, 4),
     spares=st.integers(0, 3),
     recycle=st.integers(1, 6),
-    users=st.lists(st.lists(ACTIONS, max_size=6), max_size=8),
+    users=st.lists(st.tuples(KINDS, st.lists(ACTIONS, max_size=6)), max_size=8),
     hurdles=st.lists(st.booleans(), max_size=6),
 )
 async def test_bounded_under_any_schedule(
-    size: int, spares: int, recycle: int, users: list[list[str]], hurdles: list[bool]
+    size: int, spares: int, recycle: int, users: list[tuple[Kind, list[str]]], hurdles: list[bool]
 ) -> None:
-    async def use(pool: Pool, actions: list[str]) -> None:
+    async def use(pool: Pool, kind: Kind, actions: list[str]) -> None:
         with suppress(LeanStartError):
-            async with pool.lease(fresh="fresh" in actions) as worker:
+            async with pool.lease(kind) as worker:
+                process: Any = worker.slot.process
+                mine = set()  # processes that this user asked something untrusted
                 for action in actions:
                     await worker.ready()
-                    process: Any = worker.slot.process
+                    process = worker.slot.process
+                    assert kind == "any" or not process.spent or process in mine
+                    if action in ("ask", "die", "cancel"):
+                        mine.add(process)
                     match action:
+                        case "trusted":
+                            assert await worker.request("trusted", trusted=True) == {}
                         case "ask":
                             assert await worker.request("stat") == {}
                         case "die":
@@ -313,7 +351,7 @@ async def test_bounded_under_any_schedule(
         arguments: dict[str, Any] = {"recycle_requests": recycle, "spares": spares}
         async with Pool(launch(), size, **arguments) as pool:
             async with asyncio.timeout(20):
-                await asyncio.gather(*(use(pool, actions) for actions in users))
+                await asyncio.gather(*(use(pool, kind, actions) for kind, actions in users))
             assert len(pool._free) == size
             assert pool.stats().alive <= size
 

@@ -57,9 +57,13 @@ def payload(line: str) -> tuple[str, Any]:
         (
             protocol.start(LibraryConstant("Nat.add_comm")),
             "goal.start",
-            {"copyFrom": "Nat.add_comm", "hide": True},
+            {"copyFrom": "Nat.add_comm", "hide": True, "leak": "module"},
         ),
-        (protocol.start(LibraryConstant("A", hide=False)), "goal.start", {"copyFrom": "A"}),
+        (
+            protocol.start(LibraryConstant("A", "self")),
+            "goal.start",
+            {"copyFrom": "A", "hide": True, "leak": "self"},
+        ),
         (
             protocol.start(TheoremText("theorem a : b :=")),
             "qed.start",
@@ -68,12 +72,22 @@ def payload(line: str) -> tuple[str, Any]:
         (
             protocol.goal_tactic(4, 1, "intro x\nsimp"),
             "goal.tactic",
-            {"stateId": 4, "goalId": 1, "tactic": "intro x\nsimp"},
+            {"stateId": 4, "goalId": 1, "tactic": "intro x\nsimp", "autoResume": True},
         ),
         (
-            protocol.qed_batch(4, 0, ["rfl", "simp"]),
+            protocol.goal_tactic(4, 1, "rfl", resume=False),
+            "goal.tactic",
+            {"stateId": 4, "goalId": 1, "tactic": "rfl", "autoResume": False},
+        ),
+        (
+            protocol.qed_batch(4, ["rfl", "simp"]),
             "qed.batch",
-            {"stateId": 4, "goalId": 0, "tactics": ["rfl", "simp"]},
+            {"stateId": 4, "tactics": ["rfl", "simp"]},
+        ),
+        (
+            protocol.qed_batch(4, ["rfl"], (2, 0), 50_000),
+            "qed.batch",
+            {"stateId": 4, "goalIds": [2, 0], "tactics": ["rfl"], "maxHeartbeats": 50_000},
         ),
         (protocol.goal_print(2), "goal.print", {"stateId": 2, "goals": True}),
         (protocol.goal_delete([1, 2]), "goal.delete", {"stateIds": [1, 2]}),
@@ -115,9 +129,19 @@ def payload(line: str) -> tuple[str, Any]:
             {"file": "a", "gate": {}, "hide": ["b"]},
         ),
         (
+            protocol.qed_compile("a", {}, "r", heartbeats=9),
+            "qed.compile",
+            {"file": "a", "gate": {}, "reference": "r", "maxHeartbeats": 9},
+        ),
+        (
             protocol.qed_verify({}, ["a"], "r", None),
             "qed.verify",
             {"export": {}, "written": ["a"], "reference": "r"},
+        ),
+        (
+            protocol.qed_verify({}, [], None, LibraryConstant("t", "self"), 9),
+            "qed.verify",
+            {"export": {}, "written": [], "target": "t", "leak": "self", "maxHeartbeats": 9},
         ),
         (protocol.qed_theorems(limit=9), "qed.theorems", {"offset": 0, "limit": 9}),
     ],
@@ -142,13 +166,20 @@ def test_step_with_goals() -> None:
     assert goal.user_name == "inl"
     assert goal.hypotheses == (Hypothesis("h✝", "p", "x", inaccessible=True),)
     assert goal.text == "case inl\nh✝ : p := x\n⊢ q ∧ p"
+    assert goal.holes is None
+    assert step.seconds == 0.0012
+
+
+def test_the_holes_of_a_goal() -> None:
+    (goal,) = protocol.read_step(DONE | {"goals": [GOAL | {"holes": ["_uniq.3"]}]}).goals
+    assert goal.holes == ("_uniq.3",)
 
 
 def test_step_keeps_what_lean_says() -> None:
     said = {"severity": "information", "data": "Try this: exact h", "pos": {}}
-    assert protocol.read_step(DONE | {"messages": [said]}).messages == (
-        Message("information", "Try this: exact h"),
-    )
+    step = protocol.read_step(DONE | {"messages": [said, said | {"severity": "warning"}]})
+    assert step.messages[0] == Message("information", "Try this: exact h")
+    assert step.suggestions == ("exact h",)
 
 
 @pytest.mark.parametrize(
@@ -167,6 +198,14 @@ def test_step_keeps_what_lean_says() -> None:
         (
             DONE | {"goals": [], "rootHasMVar": True},
             Rejected("no goal is left, but the proof has unassigned metavariables", "tactic"),
+        ),
+        (
+            {"leak": "Nat.add_comm", "messages": [], "us": 5},
+            Rejected("it uses Nat.add_comm, which is the theorem itself or may rest on it", "leak"),
+        ),
+        (
+            DONE | {"hasHoles": True},
+            Rejected("the tactic leaves metavariables that are not among its goals", "tactic"),
         ),
         (
             {
@@ -209,6 +248,8 @@ def test_trouble_with_the_request_is_not_the_tactics_failure(kind: str) -> None:
         DONE | {"messages": [{"severity": "fatal", "data": "x"}]},
         DONE | {"goals": [GOAL | {"fragment": "term"}]},
         DONE | {"goals": [GOAL | {"target": "p"}]},
+        DONE | {"goals": [GOAL | {"holes": None}]},
+        DONE | {"hasHoles": 1},
         {"parseError": 7},
     ],
 )

@@ -74,6 +74,13 @@ def test_a_word_of_the_grammar_behind_a_dot_is_a_name() -> None:
     assert first_violation("exact List.prefix l.macro x.syntax") is None
 
 
+def test_an_anchor_of_grind_is_no_command() -> None:
+    assert first_violation("grind only [#ef78, #6b2f, #ad79]") is None
+    assert first_violation("grind =>\n  cases #dead <;> lia") is None
+    assert first_violation("#eval 1")
+    assert first_violation("#add x")
+
+
 @given(st.text(max_size=60))
 def test_any_text_is_judged(source: str) -> None:
     for violation in violations(source):

@@ -3,7 +3,7 @@
 import asyncio
 import os
 import signal
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -33,7 +33,7 @@ from burnqed.core.types import (
     TheoremText,
     TimedOut,
 )
-from burnqed.lean.fake import FakeEnvironment
+from burnqed.lean.fake import FakeEnvironment, Suggests
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import Limits
 from burnqed.lean.protocol import stat
@@ -57,8 +57,10 @@ async def session(pool: Pool) -> AsyncIterator[Session]:
         yield session
 
 
-async def step(session: Environment, state: ProofState, tactic: str, goal: int = 0) -> ProofState:
-    outcome = await session.apply(state, tactic, goal)
+async def step(
+    session: Environment, state: ProofState, tactic: str, goals: Sequence[int] | None = None
+) -> ProofState:
+    outcome = await session.apply(state, tactic, goals)
     assert isinstance(outcome, Advanced | Closed), outcome
     return outcome.state
 
@@ -77,7 +79,7 @@ async def test_a_proof(session: Session) -> None:
     assert state.text == "⊢ G"
     both = await step(session, state, "to A B")
     assert both.text == "⊢ A\n\n⊢ B"
-    first = await step(session, both, "to", goal=1)
+    first = await step(session, both, "to", [1, 0])
     assert first.text == "⊢ A"
     closed = await session.apply(first, "to")
     assert isinstance(closed, Closed)
@@ -121,16 +123,18 @@ async def test_refusals(session: Session, tactic: str, outcome: Rejected) -> Non
 async def test_hang_is_timed_out_and_the_state_survives(session: Session, pool: Pool) -> None:
     state = await step(session, await session.start(GOAL), "to A B")
     assert await session.apply(state, "hang") == TimedOut(1, deterministic=False)
-    assert (await step(session, state, "to", 0)).text == "⊢ B"
+    assert (await step(session, state, "to")).text == "⊢ B"
     assert pool.stats().timeouts == 1
 
 
 async def test_replay_gives_the_same_goals(session: Session) -> None:
     root = await session.start(GOAL)
     left = await step(session, root, "to A B")
-    deep = await step(session, await step(session, left, "to C", 1), "to D E")
+    deep = await step(session, await step(session, left, "to C", [1, 0]), "to D E")
+    line = await step(session, deep, "to X Y", [2, 1])
     kill_worker(session)
-    assert (await step(session, deep, "to F", 1)).text == "⊢ D\n\n⊢ F\n\n⊢ C"[:0] + "⊢ D\n\n⊢ F\n\n⊢ C"
+    assert (await step(session, deep, "to F", [1, 0, 2])).text == "⊢ F\n\n⊢ D\n\n⊢ A"
+    assert (await step(session, line, "to Z", [1])).text == "⊢ Z"
     assert (await step(session, left, "to")).text == "⊢ B"
     assert (await step(session, root, "to X")).text == "⊢ X"
 
@@ -224,12 +228,67 @@ async def test_batch(session: Session) -> None:
     assert await session.apply_batch(state, []) == []
 
 
-async def test_batch_where_there_is_no_such_command() -> None:
+async def test_a_refused_tactic_takes_its_own_place_only(session: Session, pool: Pool) -> None:
+    state = await session.start(GOAL)
+    before = pool.stats().requests
+    results = await session.apply_batch(state, ["to A", "run_tac x", "fail", "to \ud800", "to B"])
+    assert kinds(results) == [Advanced, Rejected, Rejected, Rejected, Advanced]
+    assert [r.kind for r in results if isinstance(r, Rejected)] == ["forbidden", "tactic", "parse"]
+    assert isinstance(results[4], Advanced)
+    assert results[4].state.text == "⊢ B"
+    assert kinds(await session.apply_batch(state, ["run_tac x"] * 2)) == [Rejected] * 2
+    assert pool.stats().requests == before + 1
+
+
+async def test_a_step_on_some_of_the_goals(session: Session) -> None:
+    state = await step(session, await session.start(GOAL), "to A B C")
+    assert (await step(session, state, "to X", [2, 0])).text == "⊢ X\n\n⊢ A"
+    alone = await step(session, state, "to Y Z", [1])
+    assert alone.text == "⊢ Y\n\n⊢ Z"
+    results = await session.apply_batch(alone, ["to", "to W"], [1])
+    assert kinds(results) == [Closed, Advanced]
+    assert (await step(session, state, "to")).text == "⊢ B\n\n⊢ C"
+
+
+async def test_suggestions_and_the_time_that_lean_took(session: Session) -> None:
+    state = await session.start(GOAL)
+    assert session.lean_seconds == 0
+    outcome = await session.apply(state, "try A")
+    assert isinstance(outcome, Advanced)
+    assert outcome.suggestions == ("to A",)
+    (closed, _) = await session.apply_batch(state, ["try", "fail"])
+    assert isinstance(closed, Closed)
+    assert closed.suggestions == ("to",)
+    assert session.lean_seconds == pytest.approx(0.002005)
+
+
+async def test_a_replayed_step_has_ten_times_the_budget(pool: Pool) -> None:
+    async with open_session(pool, heartbeats=7) as session:
+        state = await session.start(GOAL)
+        assert (await step(session, state, "budget")).text == "⊢ 7"
+        told = await step(session, state, "budget")
+        kill_worker(session)
+        with pytest.raises(ReplayDiverged, match="70"):
+            await session.apply(told, "to")
+    async with open_session(pool) as session:
+        assert (await step(session, await session.start(GOAL), "budget")).text == "⊢ None"
+
+
+async def test_where_there_is_no_batch() -> None:
     async with Pool(launch("--no-batch"), 1, QUICK) as pool, open_session(pool) as session:
         state = await session.start(GOAL)
         for _ in range(2):
             results = await session.apply_batch(state, ["to A", "fail"])
             assert kinds(results) == [Advanced, Rejected]
+        many = await step(session, state, "to A B C")
+        assert (await step(session, many, "to X")).text == "⊢ X\n\n⊢ B\n\n⊢ C"
+        assert (await step(session, many, "to X", [1])).text == "⊢ X"
+        assert (await step(session, many, "to X", [1, 0, 2])).text == "⊢ X\n\n⊢ A\n\n⊢ C"
+        for some in ([1, 2], [1, 2, 0]):
+            with pytest.raises(ValueError, match="one goal, or all"):
+                await session.apply(many, "to X", some)
+        kill_worker(session)
+        assert (await step(session, many, "to", [2])).goals == ()
 
 
 async def test_the_guilty_one_of_a_batch(session: Session) -> None:
@@ -290,13 +349,14 @@ async def test_any_history_ends_in_the_right_states(moves: list[tuple[str, int]]
             match move:
                 case "step" | "split":
                     new = [f"A{number}"] if move == "step" else [f"B{number}", f"C{number}"]
-                    after = await step(session, state, "to " + " ".join(new), at)
-                    model[after] = goals[:at] + new + goals[at + 1 :]
+                    wanted = [at, *range(at)]  # the goals after it are left out
+                    after = await step(session, state, "to " + " ".join(new), wanted)
+                    model[after] = new + goals[:at]
                 case "batch":
-                    results = await session.apply_batch(state, ["fail", f"to D{number}", "sorry"], at)
+                    results = await session.apply_batch(state, ["fail", f"to D{number}", "sorry"], [at])
                     assert kinds(results) == [Rejected, Advanced, Rejected]
                     assert isinstance(results[1], Advanced)
-                    model[results[1].state] = [*goals[:at], f"D{number}", *goals[at + 1 :]]
+                    model[results[1].state] = [f"D{number}"]
                 case "free" if len(model) > 1:
                     await session.free([state])
                     del model[state]
@@ -323,8 +383,17 @@ async def test_calls_from_many_tasks_are_served_in_turn(session: Session) -> Non
 
 async def test_calls_that_make_no_sense(session: Session) -> None:
     state = await session.start(GOAL)
-    with pytest.raises(ValueError, match="no goal 1"):
-        await session.apply(state, "to", goal=1)
+    for strange, message in (
+        ([1], "no goal 1"),
+        ([-1], "no goal -1"),
+        ([], "no goal"),
+        ([0, 0], "twice"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            await session.apply(state, "to", strange)
+    closed = await step(session, state, "to")
+    with pytest.raises(ValueError, match="no goal 0 in a state of 0"):
+        await session.apply_batch(closed, ["to"])
     with pytest.raises(ValueError, match="not of this session"):
         await session.apply(ProofState(99, state.goals), "to")
 
@@ -353,7 +422,7 @@ async def test_the_fake_does_the_same() -> None:
     fake: Environment = FakeEnvironment(
         {
             "G": {"split": ("A", "B"), "slow": TimedOut(1, True), "die": LeanDied("x")},
-            "A": {"done": ()},
+            "A": {"done": (), "done?": Suggests((), ("done",))},
             "B": {"done": ()},
         }
     )
@@ -361,7 +430,15 @@ async def test_the_fake_does_the_same() -> None:
     results = await fake.apply_batch(state, ["split", "slow", "die", "other"])
     assert kinds(results) == [Advanced, TimedOut, LeanDied, Rejected]
     both = await step(fake, state, "split")
-    assert (await step(fake, both, "done", 1)).text == "⊢ A"
+    assert (await step(fake, both, "done", [1, 0])).text == "⊢ A"
+    assert isinstance(await fake.apply(both, "done", [1]), Closed)
+    found = await fake.apply(both, "done?")
+    assert isinstance(found, Advanced)
+    assert (found.suggestions, found.state.goals[0].holes) == (("done",), ())
+    assert fake.lean_seconds == 0.0
+    for strange in ([], [0, 0], [-1]):
+        with pytest.raises(ValueError, match="no goals"):
+            await fake.apply(both, "done", strange)
     closed = await fake.apply(await step(fake, both, "done"), "done")
     assert isinstance(closed, Closed)
     assert (await fake.certify(closed.state)).ok

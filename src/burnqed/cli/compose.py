@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from burnqed.evaluation.prove import Prover
 from burnqed.lean.embedded.progress import Terminal
+from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Toolchain, find
+from burnqed.policy.portfolio import Portfolio
+from burnqed.search.best_first import Settings
+from burnqed.search.budget import Budget
+
+# The portfolio has many cheap ideas for a state; a model has a few that cost more.
+PORTFOLIO_CANDIDATES = 32
+_JUDGES = 2  # one compiles, one verifies
 
 ToolchainOption = Annotated[
     str | None,
@@ -23,6 +33,17 @@ ToolchainOption = Annotated[
 ProjectOption = Annotated[
     Path | None,
     typer.Option("--project", help="A lake project; its packages can be imported (native Lean)."),
+]
+NodesOption = Annotated[
+    int, typer.Option(min=1, help="States whose candidates are tried, per theorem.")
+]
+CandidatesOption = Annotated[int, typer.Option(min=1, help="Tactics that are tried at a state.")]
+SeedOption = Annotated[int, typer.Option(help="Same seed, same search.")]
+WorkersOption = Annotated[
+    int | None, typer.Option(min=1, help="Lean processes to search with; by itself 3/4 of the cores.")
+]
+ImportOption = Annotated[
+    list[str] | None, typer.Option("--import", metavar="MODULE", help="A module to have, such as Std.")
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
 
@@ -37,3 +58,12 @@ def lean(
     with Terminal() as progress:
         toolchain = find(progress, kind, project.resolve() if project else None)
         return toolchain, toolchain.launch(arguments)
+
+
+@asynccontextmanager
+async def prover(
+    spec: LaunchSpec, workers: int | None, budget: Budget, settings: Settings | None = None
+) -> AsyncIterator[Prover]:
+    """The portfolio on `workers` Leans, with judges beside them."""
+    async with Pool(spec, workers) as pool, Pool(spec, _JUDGES) as judges:
+        yield Prover(pool, judges, Portfolio(), budget, settings=settings or Settings())

@@ -28,19 +28,37 @@ class TheoremText:
     source: str
 
 
+# Which other theorems of the library a new proof of a library theorem may use.
+#   module: those of modules that the theorem's own module imports; none of them can rest on it
+#   self:   all but the theorem itself; the bodies of library proofs are not there to look further
+LeakRule = Literal["module", "self"]
+
+
 @dataclass(frozen=True, slots=True)
 class LibraryConstant:
-    """A theorem of the running Lean's own library.
+    """A theorem of the running Lean's own library, to be proved again.
 
-    With `hide` it is taken out of what `simp`, `grind` and the like know, so that proving it again
-    is work; the judge still has to look for it in the finished proof.
+    It is taken out of what `simp`, `grind` and the like know, so that this is work. A step whose term
+    breaks the leak rule is rejected, and the judge looks once more at the finished proof.
     """
 
     name: str
-    hide: bool = True
+    leak_rule: LeakRule = "module"
 
 
-Statement = Proposition | TheoremText | LibraryConstant
+@dataclass(frozen=True, slots=True)
+class FileHole:
+    """One `sorry` of a file: the file's text without its imports, and which of its holes.
+
+    The proof begins where the `sorry` stands: with the hypotheses there, what is open there, and what
+    the file declares before it. Earlier theorems may be used also where they are not proved yet.
+    """
+
+    source: str
+    index: int
+
+
+Statement = Proposition | TheoremText | LibraryConstant | FileHole
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +94,8 @@ class Goal:
     hypotheses: tuple[Hypothesis, ...] = ()
     user_name: str | None = None
     fragment: Literal["tactic", "conv", "calc"] = "tactic"
+    # Open metavariables in the target or a hypothesis, by internal name; None where Lean did not say.
+    holes: tuple[str, ...] | None = None
 
     @property
     def text(self) -> str:
@@ -133,10 +153,15 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Advanced:
-    """The tactic worked and goals remain."""
+    """The tactic worked and goals remain.
+
+    `suggestions` are the concrete tactics that a searching one (`exact?`, `simp?`) says to put in its
+    place; a proof may hold those, and not the searching one.
+    """
 
     state: ProofState
     messages: tuple[Message, ...] = ()
+    suggestions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,14 +170,18 @@ class Closed:
 
     state: ProofState
     messages: tuple[Message, ...] = ()
+    suggestions: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The tactic is refused: it does not parse, fails, cheats with `sorry`, or is not shown to Lean."""
+    """The tactic is refused.
+
+    It does not parse, fails, cheats with `sorry`, is not shown to Lean, or breaks the leak rule.
+    """
 
     error: str
-    kind: Literal["parse", "tactic", "sorry", "forbidden"]
+    kind: Literal["parse", "tactic", "sorry", "forbidden", "leak"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,6 +201,18 @@ StepOutcome = Advanced | Closed | Rejected | TimedOut
 # One entry of a batch: a tactic that killed two processes in a row has no outcome, and its error
 # stands in its place so that the others keep theirs. Never to be read as "the tactic failed".
 StepResult = StepOutcome | LeanLost
+
+
+# ---------------------------------------------------------------------------- candidates
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A tactic that a policy proposes: its log-probability, over `length` tokens of a model's."""
+
+    tactic: str
+    logprob: float
+    length: int = 1
 
 
 # -------------------------------------------------------------------------- certificates

@@ -1,13 +1,15 @@
 """An `Environment` that follows a script, for tests of everything above Lean.
 
 The script says, for a goal (its target) and a tactic, what happens: the targets of the goals that
-replace it (none: the goal is closed), a refusal, a time-out, or an error to raise. What is not in
-the script is rejected, as Lean rejects what it cannot do.
+replace it (none: the goal is closed), the same with what Lean suggests to write instead, a refusal, a
+time-out, or an error to raise. What is not in the script is rejected, as Lean rejects what it cannot
+do.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from burnqed.core.errors import LeanLost, StatementError
 from burnqed.core.types import (
@@ -26,7 +28,16 @@ from burnqed.core.types import (
     TimedOut,
 )
 
-Scripted = tuple[str, ...] | Rejected | TimedOut | LeanLost
+
+@dataclass(frozen=True, slots=True)
+class Suggests:
+    """A tactic that searches: the goals it leaves, and the tactics that do the same."""
+
+    targets: tuple[str, ...]
+    suggestions: tuple[str, ...]
+
+
+Scripted = tuple[str, ...] | Suggests | Rejected | TimedOut | LeanLost
 Script = Mapping[str, Mapping[str, Scripted]]
 
 
@@ -40,18 +51,28 @@ class FakeEnvironment:
         self.live: set[int] = set()
         self.closed = False
 
+    @property
+    def lean_seconds(self) -> float:
+        return 0.0
+
     async def start(self, theorem: Theorem) -> ProofState:
         match theorem.statement:
             case Proposition(text=target) | TheoremText(source=target) | LibraryConstant(name=target):
                 pass
         if target not in self._script:
             raise StatementError(f"{theorem.name}: not in the script: {target}")
-        return self._state((Goal("g", target),))
+        return self._state(_goals((target,)))
 
-    async def apply(self, state: ProofState, tactic: str, goal: int = 0) -> StepOutcome:
+    async def apply(
+        self, state: ProofState, tactic: str, goals: Sequence[int] | None = None
+    ) -> StepOutcome:
         if state.id not in self.live:
             raise ValueError(f"state {state.id} was freed, or is not of this environment")
-        target = state.goals[goal].target
+        wanted = range(len(state.goals)) if goals is None else goals
+        if not wanted or len(set(wanted)) < len(wanted) or min(wanted) < 0:
+            raise ValueError(f"no goals {goals} in a state of {len(state.goals)}")
+        first, *others = (state.goals[index] for index in wanted)
+        target = first.target
         self.calls.append((target, tactic))
         scripted = self._script.get(target, {}).get(tactic, Rejected("not in the script", "tactic"))
         match scripted:
@@ -59,17 +80,20 @@ class FakeEnvironment:
                 raise scripted
             case Rejected() | TimedOut():
                 return scripted
-        new = tuple(Goal("g", text) for text in scripted)
-        goals = state.goals[:goal] + new + state.goals[goal + 1 :]
-        return (Advanced if goals else Closed)(self._state(goals))
+            case Suggests(targets, suggestions):
+                pass
+            case targets:
+                suggestions = ()
+        after = self._state((*_goals(targets), *others))
+        return (Advanced if after.goals else Closed)(after, suggestions=suggestions)
 
     async def apply_batch(
-        self, state: ProofState, tactics: Sequence[str], goal: int = 0
+        self, state: ProofState, tactics: Sequence[str], goals: Sequence[int] | None = None
     ) -> list[StepResult]:
         results: list[StepResult] = []
         for tactic in tactics:
             try:
-                results.append(await self.apply(state, tactic, goal))
+                results.append(await self.apply(state, tactic, goals))
             except LeanLost as error:
                 results.append(error)
         return results
@@ -88,3 +112,7 @@ class FakeEnvironment:
         self._made += 1
         self.live.add(state.id)
         return state
+
+
+def _goals(targets: Iterable[str]) -> tuple[Goal, ...]:
+    return tuple(Goal("g", target, holes=()) for target in targets)

@@ -1,6 +1,6 @@
 """The final word on a proof.
 
-A proof counts when its text says nothing forbidden (`rules`), the whole theorem compiles in a fresh
+A proof counts when its text says nothing forbidden (`rules`), the whole theorem compiles in a clean
 Lean, its type is the pinned statement's, every declaration that it needs passes the kernel again in
 an environment that the text has not touched, it rests on no axiom but the usual three, and, for a
 theorem of the library, it does not use that theorem or what may have been proved from it.
@@ -20,23 +20,24 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from burnqed.core.errors import ProtocolError, StatementError
-from burnqed.core.types import LibraryConstant, Statement, TheoremText
+from burnqed.core.types import LeakRule, LibraryConstant, Statement, TheoremText
 from burnqed.lean import protocol, rules, statement
-from burnqed.lean.pool import Pool, Worker
+from burnqed.lean.pool import Pool
 from burnqed.lean.statement import declarations
 
 JUDGE_SECONDS = 300.0
-
-# Which other theorems of the library a new proof of a library theorem may use.
-#   module: those of modules that the theorem's own module imports; none of them can rest on it
-#   self:   all but the theorem itself; the bodies of library proofs are not there to look further
-LeakRule = Literal["module", "self"]
+# For a whole proof; when it was found, each of its steps had a budget. (Lean's default is 200,000.)
+PROOF_HEARTBEATS = 4_000_000
 Level = Literal["text", "compiled", "kernel", "judged"]
 
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one theorem. `level` is how far it came; `reason` is empty when accepted."""
+    """What became of one theorem. `level` is how far it came; `reason` is empty when accepted.
+
+    `heartbeats` is what Lean took for its command, in the thousands of the option `maxHeartbeats`: a
+    proof that takes more than Lean's default compiles elsewhere only below a `set_option`.
+    """
 
     theorem: str
     accepted: bool
@@ -47,29 +48,29 @@ class Verdict:
     leak_rule: LeakRule | None = None
     source: str = ""
     seconds: float = 0.0
+    heartbeats: int = 0
 
 
-async def judge_proof(
-    pool: Pool, goal: Statement, tactics: Sequence[str], leak_rule: LeakRule = "module"
-) -> Verdict:
+async def judge_proof(pool: Pool, goal: Statement, tactics: Sequence[str]) -> Verdict:
     """Judge tactics as a proof of a pinned statement. Raises only for infrastructure and bad input."""
     begun = time.monotonic()
     text = statement.with_proof(goal, tactics)
     pinned = statement.with_sorry(goal)
 
+    target = goal if isinstance(goal, LibraryConstant) else None
+    heartbeats = 0
+
     def verdict(reason: str, level: Level, found: Found | None = None) -> Verdict:
         return Verdict(
             found.name if found else statement.GOAL_NAME, not reason, reason, level,
             found.axioms if found else (), found.type if found else "",
-            leak_rule if isinstance(goal, LibraryConstant) else None, text,
-            time.monotonic() - begun,
+            target.leak_rule if target else None, text, time.monotonic() - begun, heartbeats,
         )  # fmt: skip
 
     forbidden = rules.first_violation("\n".join(tactics))
     if forbidden:
         return verdict(forbidden, "text")
-    target = goal.name if isinstance(goal, LibraryConstant) else None
-    report = await _check(pool, text, pinned, target)
+    report = await _check(pool, text, pinned, target, heartbeats=PROOF_HEARTBEATS)
     if report.reference_errors:
         raise StatementError(f"the statement does not compile: {report.reference_errors[0]}")
     if not isinstance(goal, TheoremText) and len(report.reference_shape) != 1:
@@ -78,16 +79,16 @@ async def judge_proof(
         return verdict("the proof ends the theorem and starts a command of its own", "compiled")
     # Not simply the last: `where` clauses make theorems too.
     wanted = declarations(pinned)[-1].name
+    heartbeats = report.heartbeats(wanted)
     found = next((theorem for theorem in report.theorems if _bare(theorem.name) == _bare(wanted)), None)
     reason, level = _decide(report, found, text)
     if not reason and (found is None or found.reference != "same"):
         reason, level = "it states something else than what was to be proved", "kernel"
     if not reason and target and found:
         if found.target != "same":
-            reason, level = f"it does not state {target}", "kernel"
+            reason, level = f"it does not state {target.name}", "kernel"
         else:
-            async with pool.lease(fresh=True) as worker:
-                reason = await _leak(worker, target, found, leak_rule)
+            reason = _leak(found, target.name)
     return verdict(reason, level, found)
 
 
@@ -102,6 +103,7 @@ async def judge_file(
         return Verdict(
             name, not reason, reason, level, found.axioms if found else (),
             found.type if found else "", None, source, time.monotonic() - begun,
+            report.heartbeats(name),
         )  # fmt: skip
 
     required = declarations(reference or "")
@@ -161,13 +163,24 @@ class Found:
     has_sorry: bool
     reference: str | None
     target: str | None
+    leak: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of the text, as Lean parsed it: its bytes, and what it took."""
+
+    kind: str
+    start: int
+    end: int
+    heartbeats: int
 
 
 @dataclass(frozen=True, slots=True)
 class Report:
     """What `qed.compile` and `qed.verify` answered."""
 
-    commands: tuple[tuple[str, int, int], ...]
+    commands: tuple[Command, ...]
     places: dict[str, list[tuple[int, int]]]
     reference_shape: tuple[str, ...]
     errors: tuple[tuple[int, str], ...]
@@ -179,7 +192,12 @@ class Report:
 
     @property
     def shape(self) -> tuple[str, ...]:
-        return tuple(kind for kind, _, _ in self.commands)
+        return tuple(command.kind for command in self.commands)
+
+    def heartbeats(self, theorem: str) -> int:
+        """What the command took that declares it."""
+        places = self.places.get(_bare(theorem), ())
+        return max((c.heartbeats for c in self.commands if (c.start, c.end) in places), default=0)
 
 
 def _decide(report: Report, found: Found | None, source: str) -> tuple[str, Level]:
@@ -226,16 +244,26 @@ def _said_against(report: Report, name: str, source: str) -> str:
     return ""
 
 
-def _places(commands: Sequence[tuple[str, int, int]], source: str) -> dict[str, list[tuple[int, int]]]:
+def _places(commands: Sequence[Command], source: str) -> dict[str, list[tuple[int, int]]]:
     """The byte ranges of the commands that declare a theorem, by its name."""
-    starts = [start for _, start, _ in commands]
+    starts = [command.start for command in commands]
     places: dict[str, list[tuple[int, int]]] = {}
     for declaration in declarations(source):
         at = len(source[: declaration.at].encode())
         index = bisect_right(starts, at) - 1
-        if index >= 0 and at < commands[index][2]:
-            places.setdefault(_bare(declaration.name), []).append(commands[index][1:])
+        if index >= 0 and at < commands[index].end:
+            place = commands[index].start, commands[index].end
+            places.setdefault(_bare(declaration.name), []).append(place)
     return places
+
+
+def _leak(found: Found, target: str) -> str:
+    if found.leak is None:
+        return ""
+    if found.leak == target:
+        return f"it uses {target} itself"
+    module = dict(found.constants).get(found.leak, "the library")
+    return f"it uses {found.leak} of {module}, which may rest on {target}"
 
 
 def _bare(name: str) -> str:
@@ -259,42 +287,6 @@ def _line(text: str, at: int) -> str:
     return text[text.rfind("\n", 0, at) + 1 : len(text) if end < 0 else end].strip()
 
 
-async def _leak(worker: Worker, target: str, found: Found, rule: LeakRule) -> str:
-    if any(name == target for name, _ in found.constants):
-        return f"it uses {target} itself"
-    if rule == "self":
-        return ""
-    told = await worker.request(protocol.env_inspect(target, dependency=True))
-    earlier = await _imported_by(worker, str(told.get("module", "")))
-    needed = set(told.get("typeDependency", ()))  # without these it could not even be stated
-    for name, module in found.constants:
-        if module in earlier or name in needed or await _is_data(worker, name):
-            continue
-        return f"it uses {name} of {module}, which may rest on {target}"
-    return ""
-
-
-async def _is_data(worker: Worker, name: str) -> bool:
-    """A type, a constructor, or what comes with a type: none of them can rest on a theorem."""
-    head, _, last = name.rpartition(".")
-    told = await worker.request(protocol.env_inspect(head if last in rules.MADE_WITH_A_TYPE else name))
-    if last in rules.MADE_WITH_A_TYPE:
-        return "inductInfo" in told
-    return any(kind in told for kind in ("inductInfo", "constructorInfo", "recursorInfo"))
-
-
-async def _imported_by(worker: Worker, module: str) -> set[str]:
-    """Modules that this one imports, directly or not. Nothing in them can rest on it."""
-    seen: set[str] = set()
-    todo = [module]
-    while todo:
-        reply = await worker.request(protocol.env_module_read(todo.pop()))
-        new = [name for name in reply.get("imports", ()) if name not in seen]
-        seen.update(new)
-        todo += new
-    return seen
-
-
 # ------------------------------------------------------------------------ asking
 
 
@@ -302,26 +294,27 @@ async def _check(
     pool: Pool,
     file: str,
     reference: str | None,
-    target: str | None = None,
+    target: LibraryConstant | None = None,
     seconds: float = JUDGE_SECONDS,
+    heartbeats: int | None = None,
 ) -> Report:
-    """Compile in one fresh Lean, verify in another.
+    """Compile in one Lean, verify in another; neither has seen an untrusted text before.
 
-    The first sees the untrusted text, and is not believed: it only hands out declarations, as data.
-    The second sees the reference and that data, and asks its kernel.
+    The first sees this one, and is not believed: it only hands out declarations, as data. The second
+    sees the reference and that data, and asks its kernel; it stays clean, and verifies again.
     """
-    async with pool.lease(fresh=True) as worker:
-        line = protocol.qed_compile(file, rules.gate(), reference, target)
+    async with pool.lease("fresh") as worker:
+        hidden = target.name if target else None
+        line = protocol.qed_compile(file, rules.gate(), reference, hidden, heartbeats)
         compiled = await worker.request(line, timeout=seconds)
         worker.retire()  # nobody is to use it again, and its successor starts meanwhile
         protocol.raise_if_refused(compiled)
     names = [d.name for text in (reference or "", file) for d in declarations(text)]
-    async with pool.lease(fresh=True) as worker:
-        line = protocol.qed_verify(compiled.get("export"), names, reference, target)
-        verified = await worker.request(line, timeout=seconds)
-        worker.retire()
+    async with pool.lease("clean") as worker:
+        line = protocol.qed_verify(compiled.get("export"), names, reference, target, heartbeats)
+        verified = await worker.request(line, timeout=seconds, trusted=True)
         if target and verified.get("error") == "index":
-            raise StatementError(f"the library has no theorem {target}")
+            raise StatementError(f"the library has no theorem {target.name}")
         protocol.raise_if_refused(verified)
     try:
         return _read(compiled, verified, file)
@@ -332,7 +325,8 @@ async def _check(
 def _read(compiled: dict[str, Any], verified: dict[str, Any], file: str) -> Report:
     lines = _line_starts(file)
     commands = tuple(
-        (str(c["kind"]), int(c["boundary"][0]), int(c["boundary"][1])) for c in compiled["commands"]
+        Command(str(c["kind"]), int(c["boundary"][0]), int(c["boundary"][1]), int(c["heartbeats"]))
+        for c in compiled["commands"]
     )
     return Report(
         commands=commands,
@@ -361,6 +355,7 @@ def _found(theorem: dict[str, Any]) -> Found:
         has_sorry=theorem["hasSorry"],
         reference=theorem["reference"],
         target=theorem.get("target"),
+        leak=theorem.get("leak"),
     )
 
 

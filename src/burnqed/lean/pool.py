@@ -4,6 +4,10 @@ The pool is made of `size` slots, and a slot starts no process before its last o
 is the whole argument for "never more than `size`", dying processes counted. A lease holds a slot;
 when the process in it is lost, the lease moves to a slot that has a warm one, if any, while the old
 slot is refilled in the background.
+
+A process is clean until it is asked something untrusted: a tactic, or to compile somebody's text. What
+a clean one says is believed (see `judge`), and one that is not becomes clean in no way but to be
+replaced.
 """
 
 from __future__ import annotations
@@ -15,13 +19,19 @@ from collections.abc import AsyncIterator, Coroutine
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar
 
 from burnqed.core.errors import LeanLost, LeanStartError, PoolClosed, RequestTimeout
 from burnqed.lean.process import LaunchSpec, LeanProcess, Limits
 from burnqed.lean.protocol import Reply
 
 T = TypeVar("T")
+
+# Which process a lease gets.
+#   any:   whichever is there
+#   clean: one that was asked nothing untrusted; rather one that is warm from use
+#   fresh: the same, but rather an unused one: for who asks something untrusted and retires it
+Kind = Literal["any", "clean", "fresh"]
 
 
 def default_size() -> int:
@@ -96,18 +106,15 @@ class Pool:
         await self.close()
 
     @asynccontextmanager
-    async def lease(self, *, fresh: bool = False) -> AsyncIterator[Worker]:
-        """A worker of one's own, first come, first served; `fresh`: one nobody has used yet.
+    async def lease(self, kind: Kind = "any") -> AsyncIterator[Worker]:
+        """A worker of one's own, first come, first served.
 
         Raises `LeanStartError` when a process cannot be started, tried twice.
         """
-        worker = Worker(self, await self._take(fresh))
+        worker = Worker(self, await self._take(kind), clean=kind != "any")
         try:
-            if fresh:
-                if worker.used:
-                    worker.retire()
-                # Wait for this very slot: `ready` would move on to one that is warm, but used.
-                await worker.slot.filled()
+            if kind != "any" and worker.slot.warm and not worker.slot.clean:
+                worker.retire()
             await worker.ready()
             self._keep_spares()
             yield worker
@@ -137,10 +144,10 @@ class Pool:
             requests=self.requests,
         )
 
-    async def _take(self, fresh: bool) -> _Slot:
+    async def _take(self, kind: Kind) -> _Slot:
         self.check_open()
         if self._free:
-            slot = self._best_free(fresh)
+            slot = min(self._free, key=lambda slot: _PREFERENCE[kind].index(slot.condition))
             self._free.remove(slot)
             return slot
         waiter: asyncio.Future[_Slot] = asyncio.get_running_loop().create_future()
@@ -152,20 +159,6 @@ class Pool:
             if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
                 self._give_back(waiter.result())
             raise
-
-    def _best_free(self, fresh: bool) -> _Slot:
-        """An unused process for whoever wants one fresh, a used one for the others, else any."""
-
-        def cost(slot: _Slot) -> int:
-            if not slot.warm:
-                return 2 if slot.occupied else 3
-            assert slot.process is not None
-            unused = slot.process.requests == 0
-            if fresh:
-                return 0 if unused else 4
-            return 1 if unused else 0
-
-        return min(self._free, key=cost)
 
     def _give_back(self, slot: _Slot) -> None:
         while self._waiting:
@@ -183,7 +176,7 @@ class Pool:
                 ahead += 1
 
     def swap_for_warm(self, slot: _Slot) -> _Slot:
-        """A free slot with a warm process for one that has lost its own; else the same one."""
+        """A free slot with a warm process (clean or not) for one that lost its own; else the same."""
         warm = [other for other in self._free if other.warm]
         if not warm:
             return slot
@@ -203,8 +196,9 @@ class Worker:
     `request` never does. The number that `ready` returns tells the processes apart.
     """
 
-    def __init__(self, pool: Pool, slot: _Slot) -> None:
+    def __init__(self, pool: Pool, slot: _Slot, *, clean: bool = False) -> None:
         self._pool = pool
+        self._clean = clean
         self._process: LeanProcess | None = None
         self.generation = 0
         self.slot = slot
@@ -217,11 +211,6 @@ class Worker:
     def pid(self) -> int | None:
         """The process in its slot, for those who want to look at it (or kill it, in a test)."""
         return None if self.slot.process is None else self.slot.process.pid
-
-    @property
-    def used(self) -> bool:
-        """Whether the process behind it has been asked anything yet."""
-        return self.slot.process is not None and self.slot.process.requests > 0
 
     @property
     def alive(self) -> bool:
@@ -249,19 +238,24 @@ class Worker:
         self._pool.check_open()
         if not self.slot.warm:
             self.slot.refill()
-            self.slot = self._pool.swap_for_warm(self.slot)
+            if not self._clean:
+                self.slot = self._pool.swap_for_warm(self.slot)
         process = await self.slot.filled()
         if process is not self._process:
             self._process = process
             self.generation += 1
         return self.generation
 
-    async def request(self, line: str, timeout: float | None = None) -> Reply:
-        """Ask the current process. Raises `LeanLost`; a replacement is then on its way."""
+    async def request(self, line: str, timeout: float | None = None, *, trusted: bool = False) -> Reply:
+        """Ask the current process. Raises `LeanLost`; a replacement is then on its way.
+
+        After a request that is not `trusted` the process is not clean any more.
+        """
         self._pool.check_open()
         if self._process is None:
             raise RuntimeError("a worker is used inside its lease, after `ready`")
         self._pool.requests += 1
+        self.slot.clean &= trusted
         try:
             return await self._process.request(line, timeout)
         except LeanLost as error:
@@ -282,6 +276,16 @@ class Worker:
         self.slot.refill()
 
 
+# A slot's process: asked something untrusted, only what is trusted, nothing yet.
+Condition = Literal["spent", "used", "unused", "starting", "empty"]
+# Sessions leave the clean ones to the judge, whose verifying process gets faster with use.
+_PREFERENCE: dict[Kind, tuple[Condition, ...]] = {
+    "any": ("spent", "unused", "used", "starting", "empty"),
+    "clean": ("used", "unused", "starting", "empty", "spent"),
+    "fresh": ("unused", "starting", "empty", "used", "spent"),
+}
+
+
 class _Slot:
     """Room for one process, which is being started, warm, or on its way out."""
 
@@ -289,6 +293,7 @@ class _Slot:
         self._pool = pool
         self._filling: asyncio.Task[LeanProcess] | None = None
         self.process: LeanProcess | None = None
+        self.clean = True
 
     @property
     def filling(self) -> bool:
@@ -302,6 +307,14 @@ class _Slot:
     def occupied(self) -> bool:
         """Whether there is, or is about to be, a process."""
         return self.filling or self.process is not None
+
+    @property
+    def condition(self) -> Condition:
+        if not self.warm:
+            return "starting" if self.occupied else "empty"
+        if not self.clean:
+            return "spent"
+        return "used" if self.process is not None and self.process.requests else "unused"
 
     def refill(self) -> None:
         """Start over in the background: end what is there, then start a new process."""
@@ -331,6 +344,7 @@ class _Slot:
         if self.process is not None:
             await self.process.close()
             self.process = None
+        self.clean = True
         try:
             self.process = await self._start()
         except LeanStartError:

@@ -2,21 +2,21 @@
 
 A request is the line `command {json}`, a reply one line of JSON; the commands are Pantograph's, and
 ours under `qed.`. Functions named after a command build its line; `read_…` functions take replies
-apart. Reading is strict: a reply of any other shape is a `ProtocolError` that shows it, because a
-guess here would turn into a wrong proof or a lost one somewhere else.
+apart, strictly (`strict`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any
 
-from burnqed.core.errors import ProtocolError, RequestRefused, StatementError
+from burnqed.core.errors import RequestRefused, StatementError
 from burnqed.core.types import (
     Certificate,
     Constant,
+    FileHole,
     Goal,
     Hypothesis,
     LibraryConstant,
@@ -28,9 +28,10 @@ from burnqed.core.types import (
     TimedOut,
 )
 from burnqed.lean.statement import with_sorry
+from burnqed.lean.strict import a_bool, a_dict, a_list, a_str, an_int, strictly, tuple_of
+from burnqed.lean.suggestions import suggestions
 
 Reply = dict[str, Any]
-T = TypeVar("T")
 
 # ------------------------------------------------------------------------------ requests
 
@@ -47,18 +48,33 @@ def start(statement: Statement) -> str:
     match statement:
         case Proposition(text, levels):
             return request_line("goal.start", expr=text, levels=list(levels) or None)
-        case LibraryConstant(name, hide):
-            return request_line("goal.start", copyFrom=name, hide=hide or None)
+        case LibraryConstant(name, leak):
+            return request_line("goal.start", copyFrom=name, hide=True, leak=leak)
         case TheoremText():
             return request_line("qed.start", file=with_sorry(statement))
+        case FileHole(source, index):
+            return request_line("qed.start", file=source.replace("\r\n", "\n"), hole=index)
 
 
-def goal_tactic(state: int, goal: int, tactic: str) -> str:
-    return request_line("goal.tactic", stateId=state, goalId=goal, tactic=tactic)
+def goal_tactic(state: int, goal: int, tactic: str, *, resume: bool = True) -> str:
+    """On one goal; with `resume` the others stay in the state, behind what becomes of it."""
+    return request_line("goal.tactic", stateId=state, goalId=goal, tactic=tactic, autoResume=resume)
 
 
-def qed_batch(state: int, goal: int, tactics: Sequence[str]) -> str:
-    return request_line("qed.batch", stateId=state, goalId=goal, tactics=list(tactics))
+def qed_batch(
+    state: int,
+    tactics: Sequence[str],
+    goals: Sequence[int] | None = None,
+    heartbeats: int | None = None,
+) -> str:
+    """Each on the goals with these indices, by default all; the new states have none of the others."""
+    return request_line(
+        "qed.batch",
+        stateId=state,
+        goalIds=None if goals is None else list(goals),
+        tactics=list(tactics),
+        maxHeartbeats=heartbeats,
+    )
 
 
 def goal_print(state: int) -> str:
@@ -142,17 +158,34 @@ def qed_theorems(modules: Sequence[str] = (), *, offset: int = 0, limit: int = 5
 
 
 def qed_compile(
-    file: str, gate: Mapping[str, Sequence[str]], reference: str | None, target: str | None
+    file: str,
+    gate: Mapping[str, Sequence[str]],
+    reference: str | None = None,
+    target: str | None = None,
+    heartbeats: int | None = None,
 ) -> str:
     """With a `target`, a constant of the library, that theorem is hidden from automation."""
-    hide = [target] if target else None
-    return request_line("qed.compile", file=file, gate=gate, reference=reference, hide=hide)
+    fields = {"reference": reference, "hide": [target] if target else None}
+    return request_line("qed.compile", file=file, gate=gate, maxHeartbeats=heartbeats, **fields)
 
 
-def qed_verify(export: Any, written: Sequence[str], reference: str | None, target: str | None) -> str:
+def qed_verify(
+    export: Any,
+    written: Sequence[str],
+    reference: str | None = None,
+    target: LibraryConstant | None = None,
+    heartbeats: int | None = None,
+) -> str:
     """`export` is what `qed.compile` handed out, in another process."""
-    fields = {"written": list(written), "reference": reference, "target": target}
-    return request_line("qed.verify", export=export, **fields)
+    return request_line(
+        "qed.verify",
+        export=export,
+        written=list(written),
+        reference=reference,
+        target=target.name if target else None,
+        leak=target.leak_rule if target else None,
+        maxHeartbeats=heartbeats,
+    )
 
 
 # ------------------------------------------------------------------------------- replies
@@ -168,12 +201,20 @@ class StartReply:
 
 @dataclass(frozen=True, slots=True)
 class StepReply:
-    """What a tactic did. A refused one may still have left a `state`, which wants deleting."""
+    """What a tactic did. A refused one may still have left a `state`, which wants deleting.
+
+    `seconds` is what Lean says that it took; 0 where the REPL does not say.
+    """
 
     state: int | None
     goals: tuple[Goal, ...] = ()
     messages: tuple[Message, ...] = ()
     refusal: Rejected | TimedOut | None = None
+    seconds: float = 0.0
+
+    @property
+    def suggestions(self) -> tuple[str, ...]:
+        return suggestions(m.text for m in self.messages if m.severity == "information")
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,35 +243,35 @@ def read_start(reply: Reply, name: str) -> StartReply:
     raise_if_refused(reply)
 
     def read(reply: Reply) -> StartReply:
-        goals = _tuple_of(_goal, reply["goals"]) if "goals" in reply else None
-        return StartReply(_int(reply["stateId"]), goals)
+        goals = tuple_of(_goal, reply["goals"]) if "goals" in reply else None
+        return StartReply(an_int(reply["stateId"]), goals)
 
-    return _strictly(read, reply)
+    return strictly(read, reply)
 
 
 def read_goals(reply: Reply) -> tuple[Goal, ...]:
     """The goals of a `goal.print`."""
     raise_if_refused(reply)
-    return _strictly(lambda reply: _tuple_of(_goal, reply["goals"]), reply)
+    return strictly(lambda reply: tuple_of(_goal, reply["goals"]), reply)
 
 
 def read_step(reply: Reply) -> StepReply:
     """A `goal.tactic`, or one entry of a `qed.batch`."""
     if reply.get("error") in ("command", "index", "io"):  # no word on the tactic itself
         raise_if_refused(reply)
-    return _strictly(_step, reply)
+    return strictly(_step, reply)
 
 
 def read_batch(reply: Reply, count: int) -> list[StepReply]:
     raise_if_refused(reply)
 
     def read(reply: Reply) -> list[StepReply]:
-        results = list(map(read_step, map(_dict, _list(reply["results"]))))
+        results = list(map(read_step, map(a_dict, a_list(reply["results"]))))
         if len(results) != count:
             raise ValueError(f"{len(results)} results for {count} tactics")
         return results
 
-    return _strictly(read, reply)
+    return strictly(read, reply)
 
 
 def read_certificate(reply: Reply) -> Certificate:
@@ -238,15 +279,15 @@ def read_certificate(reply: Reply) -> Certificate:
 
     def read(reply: Reply) -> Certificate:
         return Certificate(
-            ok=_bool(reply["ok"]),
-            desc=_str(reply["desc"]),
-            axioms=_tuple_of(_str, reply["axioms"]),
-            constants=_tuple_of(
-                lambda c: Constant(_str(c["name"]), _str(c["module"])), reply["constants"]
+            ok=a_bool(reply["ok"]),
+            desc=a_str(reply["desc"]),
+            axioms=tuple_of(a_str, reply["axioms"]),
+            constants=tuple_of(
+                lambda c: Constant(a_str(c["name"]), a_str(c["module"])), reply["constants"]
             ),
         )
 
-    return _strictly(read, reply)
+    return strictly(read, reply)
 
 
 def read_theorems(reply: Reply) -> TheoremPage:
@@ -254,21 +295,21 @@ def read_theorems(reply: Reply) -> TheoremPage:
 
     def one(value: Any) -> LibraryTheorem:
         return LibraryTheorem(
-            _str(value["name"]),
-            _str(value["module"]),
-            _str(value["statement"]),
-            _tuple_of(_str, value["levels"]),
+            a_str(value["name"]),
+            a_str(value["module"]),
+            a_str(value["statement"]),
+            tuple_of(a_str, value["levels"]),
         )
 
     def read(reply: Reply) -> TheoremPage:
         after = reply["next"]
         return TheoremPage(
-            _tuple_of(one, reply["theorems"]),
-            _int(reply["total"]),
-            None if after is None else _int(after),
+            tuple_of(one, reply["theorems"]),
+            an_int(reply["total"]),
+            None if after is None else an_int(after),
         )
 
-    return _strictly(read, reply)
+    return strictly(read, reply)
 
 
 def raise_if_refused(reply: Reply) -> None:
@@ -282,30 +323,38 @@ _DETERMINISTIC_TIMEOUT = "(deterministic) timeout"
 
 
 def _step(reply: Reply) -> StepReply:
-    seconds = _int(reply.get("us", 0)) / 1e6
+    seconds = an_int(reply.get("us", 0)) / 1e6
     if "error" in reply:
-        kind = "parse" if reply["error"] == "parse" else "tactic"
-        return StepReply(None, refusal=_refusal(_str(reply["desc"]), kind, seconds))
+        return _failed(a_str(reply["desc"]), reply["error"], seconds)
     if "parseError" in reply:
-        return StepReply(None, refusal=_refusal(_str(reply["parseError"]), "parse", seconds))
-    messages = _tuple_of(_message, reply["messages"])
+        return _failed(a_str(reply["parseError"]), "parse", seconds)
+    if "leak" in reply:
+        reason = f"it uses {a_str(reply['leak'])}, which is the theorem itself or may rest on it"
+        return StepReply(None, refusal=Rejected(reason, "leak"), seconds=seconds)
+    messages = tuple_of(_message, reply["messages"])
     errors = "\n".join(m.text for m in messages if m.severity == "error")
     if "goals" not in reply:
         if not errors:
             raise ValueError("neither goals nor an error")
-        return StepReply(None, refusal=_refusal(errors, "tactic", seconds))
-    state, goals = _int(reply["nextStateId"]), _tuple_of(_goal, reply["goals"])
+        return _failed(errors, "tactic", seconds)
+    state, goals = an_int(reply["nextStateId"]), tuple_of(_goal, reply["goals"])
     refusal: Rejected | TimedOut | None = None
-    if _bool(reply["hasSorry"]):
+    if a_bool(reply["hasSorry"]):
         refusal = Rejected(errors or "the tactic leaves a sorry", "sorry")
     elif errors:
         # Logged instead of thrown: Lean went on, but what it went on with cannot be trusted.
         refusal = _refusal(errors, "tactic", seconds)
-    elif not goals and _bool(reply.get("rootHasMVar", False)):
+    elif not goals and a_bool(reply.get("rootHasMVar", False)):
         refusal = Rejected("no goal is left, but the proof has unassigned metavariables", "tactic")
-    elif _bool(reply.get("hasUnsafe", False)):
+    elif a_bool(reply.get("hasHoles", False)):
+        refusal = Rejected("the tactic leaves metavariables that are not among its goals", "tactic")
+    elif a_bool(reply.get("hasUnsafe", False)):
         refusal = Rejected("the tactic uses an unsafe definition", "tactic")
-    return StepReply(state, goals, messages, refusal)
+    return StepReply(state, goals, messages, refusal, seconds)
+
+
+def _failed(text: str, kind: str, seconds: float) -> StepReply:
+    return StepReply(None, refusal=_refusal(text, kind, seconds), seconds=seconds)
 
 
 def _refusal(text: str, kind: str, seconds: float) -> Rejected | TimedOut:
@@ -320,21 +369,22 @@ def _goal(value: Any) -> Goal:
     if fragment not in ("tactic", "conv", "calc"):
         raise ValueError(f"fragment {fragment}")
     return Goal(
-        name=_str(value["name"]),
-        target=_str(value["target"]["pp"]),
-        hypotheses=_tuple_of(_hypothesis, value["vars"]),
-        user_name=_str(value.get("userName") or "") or None,
+        name=a_str(value["name"]),
+        target=a_str(value["target"]["pp"]),
+        hypotheses=tuple_of(_hypothesis, value["vars"]),
+        user_name=a_str(value.get("userName") or "") or None,
         fragment=fragment,
+        holes=tuple_of(a_str, value["holes"]) if "holes" in value else None,
     )
 
 
 def _hypothesis(value: Any) -> Hypothesis:
     given = value.get("value")
     return Hypothesis(
-        name=_str(value["userName"]),
-        type=_str(value["type"]["pp"]),
-        value=None if given is None else _str(given["pp"]),
-        inaccessible=_bool(value.get("isInaccessible", False)),
+        name=a_str(value["userName"]),
+        type=a_str(value["type"]["pp"]),
+        value=None if given is None else a_str(given["pp"]),
+        inaccessible=a_bool(value.get("isInaccessible", False)),
     )
 
 
@@ -342,32 +392,4 @@ def _message(value: Any) -> Message:
     severity = value["severity"]
     if severity not in ("information", "warning", "error"):
         raise ValueError(f"severity {severity}")
-    return Message(severity, _str(value["data"]))
-
-
-# ---------------------------------------------------------------------------- strictness
-
-
-def _strictly(read: Callable[[Reply], T], reply: Reply) -> T:
-    try:
-        return read(reply)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        head = json.dumps(reply, ensure_ascii=False)[:300]
-        raise ProtocolError(f"unexpected reply ({type(error).__name__} {error}): {head}") from error
-
-
-def _of(kind: type[T]) -> Callable[[Any], T]:
-    def check(value: Any) -> T:
-        # type(), not isinstance(): True is an int to the latter.
-        if type(value) is not kind:
-            raise TypeError(f"{value!r:.50} is no {kind.__name__}")
-        return value
-
-    return check
-
-
-_str, _int, _bool, _list, _dict = _of(str), _of(int), _of(bool), _of(list), _of(dict)
-
-
-def _tuple_of(read: Callable[[Any], T], values: Any) -> tuple[T, ...]:
-    return tuple(map(read, _list(values)))
+    return Message(severity, a_str(value["data"]))

@@ -1,6 +1,6 @@
 """`Environment` for one theorem, on one leased worker, in spite of what happens to it.
 
-A state here is a handle that remembers how it was made (its parent, the goal, the tactic). Where it
+A state here is a handle that remembers how it was made (its parent, the goals, the tactic). Where it
 lives is another matter: when its process died, was killed or recycled, the state is made again on
 the next one by replaying its path, when it is next wanted and not before. So a lost process costs
 time and nothing else.
@@ -12,6 +12,9 @@ What is blamed on a tactic, and what is not:
   filled by earlier tactics, or somebody's kill, is not held against it. Lost again: `LeanLost`.
 - In a batch that is lost or times out as a whole, each tactic is run on its own, so that only the
   guilty one is stopped; if that one takes two more processes, its error stands in its place.
+
+Steps are asked for with `qed.batch`. Pantograph's own REPL has no such command; there each tactic is a
+request of its own, and of a state's goals a step takes one or all.
 """
 
 from __future__ import annotations
@@ -21,6 +24,7 @@ import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import count
 from typing import TypeVar
 
@@ -52,13 +56,18 @@ T = TypeVar("T")
 _DELETE_AT_ONCE = 200  # freed states that are worth a request
 _RESET_SECONDS = 5.0
 _NOWHERE = (0, 0)  # workers count their processes from 1
+# Times a step's budget, when it is replayed: it worked once, and is not to fail for a few allocations.
+_REPLAY_BUDGET = 10
 
 
 @asynccontextmanager
-async def open_session(pool: Pool) -> AsyncIterator[Session]:
-    """Lease a worker for as long as the session is open."""
+async def open_session(pool: Pool, heartbeats: int | None = None) -> AsyncIterator[Session]:
+    """Lease a worker for as long as the session is open.
+
+    `heartbeats` is each tactic's budget, in the thousands of Lean's option `maxHeartbeats`.
+    """
     async with pool.lease() as worker:
-        session = Session(worker)
+        session = Session(worker, heartbeats)
         try:
             yield session
         finally:
@@ -68,7 +77,7 @@ async def open_session(pool: Pool) -> AsyncIterator[Session]:
 @dataclass(frozen=True, slots=True)
 class _Step:
     parent: int
-    goal: int
+    goals: tuple[int, ...] | None  # by index, in the order given to the tactic; None: all
     tactic: str
 
 
@@ -86,8 +95,10 @@ class _Record:
 class Session:
     """See the module. Calls from several tasks are served one after the other."""
 
-    def __init__(self, worker: Worker) -> None:
+    def __init__(self, worker: Worker, heartbeats: int | None = None) -> None:
         self._worker = worker
+        self._heartbeats = heartbeats
+        self._lean_seconds = 0.0
         self._records: dict[int, _Record] = {}
         self._ids = count()
         self._garbage: list[tuple[int, int]] = []
@@ -95,28 +106,38 @@ class Session:
         self._batches = True
         self._closed = False
 
+    @property
+    def lean_seconds(self) -> float:
+        return self._lean_seconds
+
     async def start(self, theorem: Theorem) -> ProofState:
         async with self._lock:
             self._begin()
             home, goals = await self._twice(lambda: self._make_root(theorem))
             return self._remember(_Record(theorem, goals, home))
 
-    async def apply(self, state: ProofState, tactic: str, goal: int = 0) -> StepOutcome:
+    async def apply(
+        self, state: ProofState, tactic: str, goals: Sequence[int] | None = None
+    ) -> StepOutcome:
         async with self._lock:
-            self._begin(state, goal)
-            return await self._apply(state.id, goal, tactic)
+            self._begin(state)
+            step = _Step(state.id, self._selection(state, goals), tactic)
+            return _refusal(tactic) or await self._apply(step)
 
     async def apply_batch(
-        self, state: ProofState, tactics: Sequence[str], goal: int = 0
+        self, state: ProofState, tactics: Sequence[str], goals: Sequence[int] | None = None
     ) -> list[StepResult]:
         async with self._lock:
-            self._begin(state, goal)
-            # First the state, so that trouble in making it is not taken for the tactics' doing.
-            await self._twice(lambda: self._locate(state.id))
-            if len(tactics) > 1 and self._batches and not any(map(_refusal, tactics)):
-                with suppress(LeanLost):
-                    return await self._apply_together(state.id, goal, tactics)
-            return [await self._apply_or_error(state.id, goal, tactic) for tactic in tactics]
+            self._begin(state)
+            selection = self._selection(state, goals)
+            refused = [_refusal(tactic) for tactic in tactics]
+            steps = [
+                _Step(state.id, selection, tactic)
+                for tactic, refusal in zip(tactics, refused, strict=True)
+                if refusal is None
+            ]
+            results = iter(await self._apply_all(state.id, steps))
+            return [refusal or next(results) for refusal in refused]
 
     async def free(self, states: Iterable[ProofState]) -> None:
         async with self._lock:
@@ -143,42 +164,69 @@ class Session:
 
     # ------------------------------------------------------------------- tactics
 
-    async def _apply(self, parent: int, goal: int, tactic: str) -> StepOutcome:
-        refused = _refusal(tactic)
-        if refused:
-            return refused
-
+    async def _apply(self, step: _Step) -> StepOutcome:
         async def attempt() -> StepOutcome:
-            lean_id = await self._locate(parent)
+            lean_id = await self._locate(step.parent)
             try:
-                reply = await self._worker.request(protocol.goal_tactic(lean_id, goal, tactic))
+                reply = await self._run(lean_id, step, self._heartbeats)
             except RequestTimeout as timeout:
                 return TimedOut(timeout.seconds, deterministic=False)
-            return self._outcome(_Step(parent, goal, tactic), protocol.read_step(reply))
+            return self._outcome(step, reply)
 
         return await self._twice(attempt)
 
-    async def _apply_or_error(self, parent: int, goal: int, tactic: str) -> StepResult:
+    async def _apply_or_error(self, step: _Step) -> StepResult:
         try:
-            return await self._apply(parent, goal, tactic)
+            return await self._apply(step)
         except LeanLost as error:
             return error
 
-    async def _apply_together(self, parent: int, goal: int, tactics: Sequence[str]) -> list[StepResult]:
-        """All of them in one request; no second try, since `apply_batch` then runs them singly."""
-        line = protocol.qed_batch(await self._locate(parent), goal, tactics)
-        try:
-            replies = protocol.read_batch(await self._worker.request(line), len(tactics))
-        except RequestRefused as refusal:
-            if refusal.kind != "command":
-                raise
-            self._batches = False  # Pantograph's own REPL has no such command
-            return [await self._apply_or_error(parent, goal, tactic) for tactic in tactics]
-        except LeanLost:
-            self._worker.retire()
-            raise
-        steps = [_Step(parent, goal, tactic) for tactic in tactics]
+    async def _apply_all(self, parent: int, steps: Sequence[_Step]) -> list[StepResult]:
+        """Steps from the same goals of one state: together where that works, else singly."""
+        if steps:
+            # First the state, so that trouble in making it is not taken for the tactics' doing.
+            await self._twice(lambda: self._locate(parent))
+        if len(steps) > 1 and self._batches:
+            try:
+                return await self._apply_together(parent, steps)
+            except LeanLost:
+                self._worker.retire()
+            except RequestRefused as refusal:
+                self._no_batches(refusal)
+        return [await self._apply_or_error(step) for step in steps]
+
+    async def _apply_together(self, parent: int, steps: Sequence[_Step]) -> list[StepResult]:
+        """All in one request; no second try."""
+        lean_id = await self._locate(parent)
+        replies = await self._run_batch(lean_id, steps, self._heartbeats)
         return [self._outcome(step, reply) for step, reply in zip(steps, replies, strict=True)]
+
+    async def _run(self, lean_id: int, step: _Step, heartbeats: int | None) -> StepReply:
+        if self._batches:
+            try:
+                return (await self._run_batch(lean_id, [step], heartbeats))[0]
+            except RequestRefused as refusal:
+                self._no_batches(refusal)
+        goal, resume = _one_or_all(step.goals, len(self._records[step.parent].goals))
+        line = protocol.goal_tactic(lean_id, goal, step.tactic, resume=resume)
+        reply = protocol.read_step(await self._worker.request(line))
+        self._lean_seconds += reply.seconds
+        return reply
+
+    async def _run_batch(
+        self, lean_id: int, steps: Sequence[_Step], heartbeats: int | None
+    ) -> list[StepReply]:
+        tactics = [step.tactic for step in steps]
+        line = protocol.qed_batch(lean_id, tactics, steps[0].goals, heartbeats)
+        replies = protocol.read_batch(await self._worker.request(line), len(steps))
+        self._lean_seconds += sum(reply.seconds for reply in replies)
+        return replies
+
+    def _no_batches(self, refusal: RequestRefused) -> None:
+        """Pantograph's own REPL has no such command; any other refusal is an error."""
+        if refusal.kind != "command":
+            raise refusal
+        self._batches = False
 
     def _outcome(self, step: _Step, reply: StepReply) -> StepOutcome:
         home = None if reply.state is None else (self._worker.generation, reply.state)
@@ -188,7 +236,7 @@ class Session:
             assert reply.refusal is not None
             return reply.refusal
         state = self._remember(_Record(step, reply.goals, home))
-        return (Advanced if reply.goals else Closed)(state, reply.messages)
+        return (Advanced if reply.goals else Closed)(state, reply.messages, reply.suggestions)
 
     # -------------------------------------------------- where a state lives, and replay
 
@@ -228,8 +276,8 @@ class Session:
             record.home, goals = await self._make_root(origin)
         else:
             parent = self._records[origin.parent].home[1]
-            line = protocol.goal_tactic(parent, origin.goal, origin.tactic)
-            reply = protocol.read_step(await self._worker.request(line))
+            budget = None if self._heartbeats is None else _REPLAY_BUDGET * self._heartbeats
+            reply = await self._run(parent, origin, budget)
             if reply.state is None or reply.refusal is not None:
                 raise ReplayDiverged(f"{origin.tactic!r} worked before, now: {reply.refusal}")
             record.home, goals = (self._worker.generation, reply.state), reply.goals
@@ -248,7 +296,7 @@ class Session:
 
     # ----------------------------------------------------------------- bookkeeping
 
-    def _begin(self, state: ProofState | None = None, goal: int | None = None) -> None:
+    def _begin(self, state: ProofState | None = None) -> None:
         """What every call does first."""
         if self._closed:
             raise ValueError("the session is closed")
@@ -256,10 +304,19 @@ class Session:
             record = self._records.get(state.id)
             if record is None or record.freed:
                 raise ValueError(f"state {state.id} was freed, or is not of this session")
-            if goal is not None and not 0 <= goal < len(record.goals):
-                raise ValueError(f"no goal {goal} in a state of {len(record.goals)}")
         if self._worker.due:
             self._worker.retire()
+
+    def _selection(self, state: ProofState, goals: Sequence[int] | None) -> tuple[int, ...] | None:
+        """The goals that a step is given; None for all, in their order."""
+        there = range(len(self._records[state.id].goals))
+        wanted = tuple(there if goals is None else goals)
+        strange = [index for index in wanted if index not in there]
+        if strange or not wanted:
+            raise ValueError(f"no goal {strange[0] if strange else 0} in a state of {len(there)}")
+        if len(set(wanted)) < len(wanted):
+            raise ValueError(f"a goal is given twice: {wanted}")
+        return None if wanted == tuple(there) else wanted
 
     def _remember(self, record: _Record) -> ProofState:
         id = next(self._ids)
@@ -310,6 +367,17 @@ def _shape(goals: tuple[Goal, ...]) -> list[str]:
     return [_METAVARIABLE.sub("?", goal.text) for goal in goals]
 
 
+def _one_or_all(goals: tuple[int, ...] | None, count: int) -> tuple[int, bool]:
+    """Goals as `goal.tactic` takes them: the acting one, and whether the others come along."""
+    if goals is None:
+        return 0, True
+    first, *others = goals
+    if others and others != [index for index in range(count) if index != first]:
+        raise ValueError("Pantograph's own REPL gives a tactic one goal, or all of them")
+    return first, bool(others)
+
+
+@lru_cache(4096)
 def _refusal(tactic: str) -> Rejected | None:
     """Why a tactic is not shown to Lean at all: it is no text, or it would run code."""
     try:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from burnqed.core.errors import StatementError
-from burnqed.core.types import LibraryConstant, Proposition, Statement, TheoremText
+from burnqed.core.types import FileHole, LibraryConstant, Proposition, Statement, TheoremText
 from burnqed.lean.tokens import CLOSERS, Token, tokenize
 
 GOAL_NAME = "qed_goal"
@@ -87,6 +87,8 @@ def header(statement: Statement) -> str:
         return f"theorem {GOAL_NAME}{levels} : {statement.text.strip()}"
     if isinstance(statement, LibraryConstant):
         return f"theorem {GOAL_NAME} : type_of% @{statement.name}"
+    if isinstance(statement, FileHole):
+        raise StatementError("a hole has no text of its own", hint="fill its file, and judge that")
     return strip_proof(statement)
 
 

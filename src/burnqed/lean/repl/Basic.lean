@@ -2,8 +2,8 @@
 Basic: what every other file stands on. Owns the session and proof-state types, names as text,
 JSON field access, running Lean's monads from IO, and messages.
 
-The parts of the REPL are concatenated, in the order Basic, Print, Goal, Library, Frontend, Check,
-Serve, Main, into one Lean file; only this one has imports. The style (own list recursion, monads applied
+The parts of the REPL are concatenated into one Lean file, in the order that `__init__.py` says; only this
+one has imports. The style (own list recursion, monads applied
 to explicit contexts and refs, `@[noinline]` wrappers) is what the WebAssembly build of Lean can
 interpret: there, imported generic functions often have no code that our code could call. `for … in`
 over a `List` works everywhere, and is what this program uses.
@@ -245,17 +245,22 @@ def names? (j : Json) (k : String) : M (Option (List Name)) := do
   | none => return none
   | some l => return some (mapList toName l)
 
-def nats (j : Json) (k : String) : M (List Nat) := do
+def nats? (j : Json) (k : String) : M (Option (List Nat)) := do
   match field? j k with
-  | none => missing k
+  | none => return none
   | some (.arr a) =>
     let mut out : List Nat := []
     for v in a.toList do
       match v with
       | .num ⟨.ofNat n, 0⟩ => out := n :: out
       | _ => wrongType k "an array of natural numbers"
-    return rev out
+    return some (rev out)
   | some _ => wrongType k "an array of natural numbers"
+
+def nats (j : Json) (k : String) : M (List Nat) := do
+  match (← nats? j k) with
+  | some l => return l
+  | none => missing k
 
 /-! ## The session -/
 
@@ -306,6 +311,14 @@ structure Printed where
   vars : List PrintedVar
   json : Json
 
+/-- What a new proof of a library theorem may not use. -/
+structure Leak where
+  target : Name
+  /-- Modules that its own imports; `none`: nothing is forbidden but the target. -/
+  earlier : Option NameSet
+  /-- Constants without which the target could not be stated. -/
+  needed : NameSet := {}
+
 /-- A proof state. All of it is persistent data, so a state costs what changed, and any state can be
 branched from. The caches of `MetaM` are left out on purpose: they are what would fill the memory. -/
 structure GState where
@@ -324,6 +337,10 @@ structure GState where
   levels : List Name := []
   /-- The declaration being proved, which names the auxiliary lemmas; `anonymous` where there is none. -/
   decl : Name := .anonymous
+  /-- Checked at each step. -/
+  leak : Option Leak := none
+  /-- Declarations of the file that the statement is from: what those rest on is not the proof's doing. -/
+  given : NameSet := {}
   /-- What was printed of this state, under the options of `printedAt`. -/
   printed : List Printed := []
   printedAt : Nat := 0

@@ -338,13 +338,19 @@ def jcommands (t : Text) : Json := Id.run do
   let mut out := #[]
   for p in t.pieces do
     if !(terminal p.stx) then
-      out := out.push (Json.mkObj [("kind", jname p.stx.getKind), ("boundary", jpair p.start p.stop)])
+      out := out.push (Json.mkObj [("kind", jname p.stx.getKind), ("boundary", jpair p.start p.stop), ("heartbeats", jnum p.heartbeats)])
   return .arr out
+
+/-- The session with the budget that a request names. -/
+def budgeted (s : Session) (j : Json) : M Session := do
+  match (← nat? j "maxHeartbeats") with
+  | some n => return { s with config := { s.config with maxHeartbeats := n } }
+  | none => return s
 
 /-- Elaborates an untrusted text behind the gate, and hands out what it declared as data. Nothing that this
 process says afterwards is believed: `qed.verify`, in another one, decides. -/
 def qedCompile (r : Ref) (j : Json) : M Json := do
-  let s ← (r.get : IO Session)
+  let s ← budgeted (← (r.get : IO Session)) j
   let file ← str j "file"
   let mut env := s.pristine
   for n in (← names? j "hide").getD [] do
@@ -382,7 +388,7 @@ def found (rep : Replay) (pristine : Environment) (n : Name) : Option ConstantIn
 
 /-- Declarations that came as data, against the kernel and a trusted reference. Sees no untrusted text. -/
 def qedVerify (r : Ref) (j : Json) : M Json := do
-  let s ← (r.get : IO Session)
+  let s ← budgeted (← (r.get : IO Session)) j
   let decls ← importConstants (← part j "export")
   let table := tableOf decls
   -- theorems that a person wrote, whatever their names look like
@@ -397,6 +403,9 @@ def qedVerify (r : Ref) (j : Json) : M Json := do
         let plain ← withoutMetadata [.axiomInfo { name := ci.name, levelParams := ci.levelParams, type := ci.type, isUnsafe := false }]
         pure (nth? plain 0)
       | none => fail "index" ("Symbol not found: " ++ t)
+  let leak ← match target, (← str? j "leak") with
+    | some t, some rule => do pure (some (← readLeak s.pristine t.name rule))
+    | _, _ => pure none
   let refDecls ← match (← str? j "reference") with
     | none => pure none
     | some t => do
@@ -427,6 +436,9 @@ def qedVerify (r : Ref) (j : Json) : M Json := do
       let fields : List (String × Json) := [("name", jname ci.name), ("type", type), ("axioms", jnames axioms),
         ("constants", jconstants s.pristine sup), ("kernel", match kernel with | none => .null | some k => .str k),
         ("hasSorry", .bool (hasName axioms ``sorryAx)), ("reference", refState)]
+      let fields := match leak with
+        | none => fields
+        | some l => ("leak", match l.first s.pristine sup.library.toList with | some n => jname n | none => .null) :: fields
       theorems := theorems.push (Json.mkObj (match target with
         | none => fields
         | some t => ("target", .str (if sameStatement t ci then "same" else "differs")) :: fields))

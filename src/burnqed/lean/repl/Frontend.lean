@@ -15,6 +15,8 @@ structure Piece where
   envBefore : Environment
   envAfter : Environment
   scope : Scope
+  /-- All of what the command started from. -/
+  before : Command.State
   messages : List Message
   trees : List InfoTree
   heartbeats : Nat
@@ -74,7 +76,7 @@ partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState
   let hb' ← IO.getNumHeartbeats
   let st' ← ref.get
   let piece : Piece := {
-    start := start.byteIdx, stop := ps'.pos.byteIdx, stx := stx, envBefore := st.env, envAfter := st'.env, scope := before,
+    start := start.byteIdx, stop := ps'.pos.byteIdx, stx := stx, envBefore := st.env, envAfter := st'.env, scope := before, before := st,
     messages := app (logged parseMessages) (app (logged st'.messages) extra), trees := Walk.parray st'.infoState.trees,
     heartbeats := (hb' - hb) / 1000 }
   if terminal stx then

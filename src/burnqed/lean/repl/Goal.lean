@@ -119,6 +119,7 @@ def goalStart (r : Ref) (j : Json) : M Json := do
   let copyFrom ← str? j "copyFrom"
   let levels ← names? j "levels"
   let hide ← boolD j "hide" false
+  let rule ← str? j "leak"
   match expr, copyFrom with
   | some e, none =>
     let given := levels.getD []
@@ -127,30 +128,36 @@ def goalStart (r : Ref) (j : Json) : M Json := do
     if type.hasSorry then fail "elab" "the statement contains sorry" else
     let ps := levelParamsOf type
     let st ← startGoal s.config g type (match levels with | some l => app l (keep (fun p => !hasName l p) ps) | none => ps)
-    let id ← addState r st
-    return Json.mkObj [("stateId", jnum id), ("root", jname st.root.name)]
+    started r s st []
   | none, some c =>
     let n := toName c
     match s.env.find? n with
     | none => fail "index" ("Symbol not found: " ++ c)
     | some ci =>
+      let leak ← match rule with
+        | some rule => do pure (some (← readLeak s.pristine n rule))
+        | none => pure none
       let (env, hidden) ← if hide then hideConstant s.config s.env n else pure (s.env, [])
       let st ← startGoal s.config { env := env, scope := s.scope } ci.type ci.levelParams
-      let id ← addState r st
-      let fields := [("stateId", jnum id), ("root", jname st.root.name)]
-      return Json.mkObj (if hide then app fields [("hidden", jnames hidden)] else fields)
+      started r s { st with leak := leak } (if hide then [("hidden", jnames hidden)] else [])
   | _, _ => fail "arguments" "Exactly one of {expr, copyFrom} must be supplied"
+where
+  started (r : Ref) (s : Session) (st : GState) (more : List (String × Json)) : M Json := do
+    let (gs, st) ← printGoals s.config st st
+    let id ← addState r st
+    return Json.mkObj (("stateId", jnum id) :: ("root", jname st.root.name) :: ("goals", gs) :: more)
 
 /-! ## One step -/
 
-/-- The acting area of a step. -/
-inductive Site where
-  /-- All other goals go dormant. -/
-  | focus (g : MVarId)
-  /-- The goal comes first, the others stay. -/
-  | prefer (g : MVarId)
-  /-- The goals as they are. -/
-  | all
+/-- What a step works on. -/
+structure Site where
+  /-- The goal that it acts on. -/
+  first : MVarId
+  /-- The goals that it is given as well. All others go dormant. -/
+  others : List MVarId
+  /-- Where the new state need not be all that is left of the proof: nothing is asked of the root. -/
+  part : Bool := false
+  print : Bool := true
 
 /-- What a step does to the goal list it is given: the goals it leaves, and the fragments. -/
 abbrev Fragments := List (MVarId × Fragment)
@@ -482,12 +489,6 @@ where
       let after ← f stx gs
       return (st.fragments, after)
 
-/-- The goals a site hands to a step, and the goals it keeps away from it. -/
-def siteGoals (st : GState) : Site → List MVarId
-  | .focus g => [g]
-  | .prefer g => g :: keep (fun h => h.name != g.name) st.goals
-  | .all => st.goals
-
 structure Taint where
   hasSorry : Bool := false
   hasUnsafe : Bool := false
@@ -535,8 +536,14 @@ partial def constsIn (todo : List MVarId) (seen : NameSet) (acc : List Name) : T
       let e ← instMVars (.mvar m)
       constsIn (app (← awaited e) todo) (seen.insert m.name) (app e.getUsedConstants.toList acc)
 
-def parentTaint (env : Environment) (parents : List MVarId) : TermElabM Taint := do
-  return taint env (← constsIn parents {} []) {} {}
+
+/-- Does a term assigned to one of `parents` wait for something that is no goal? -/
+def leavesHoles (parents after : List MVarId) : TermElabM Bool := do
+  let mut found := false
+  for g in parents do
+    let holes ← (do holesIn (← instantiateMVars (.mvar g)) : MetaM _)
+    if some? (fun m => !hasGoal after m) holes then found := true
+  return found
 
 /-- The sum of what a step did, inside one run. -/
 structure Stepped where
@@ -544,26 +551,35 @@ structure Stepped where
   goals : List MVarId
   parents : List MVarId
   taint : Taint
+  leak : Option Name
   rootOpen : Bool
+  hasHoles : Bool
 
-@[noinline] def stepTerm (st : GState) (goals : List MVarId) (act : List MVarId → TermElabM (Fragments × List MVarId)) : TermElabM Stepped := do
+@[noinline] def stepTerm (st : GState) (site : Site) (act : List MVarId → TermElabM (Fragments × List MVarId)) : TermElabM Stepped := do
+  let goals := site.first :: site.others
   let (fs, after) ← act goals
   let after ← unsolved after
   let parents := keep (fun g => !hasGoal after g) goals
+  let env ← getEnv
   -- at the end of a proof, what counts is the whole of it
-  let t ← parentTaint (← getEnv) (match after, st.root.name with | [], .anonymous => parents | [], _ => st.root :: parents | _, _ => parents)
+  let whole := match after, st.root.name with | [], .anonymous => parents | [], _ => st.root :: parents | _, _ => parents
+  let t := taint env (← constsIn whole {} []) st.given {}
+  let leak ← match st.leak with
+    | none => pure none
+    | some l => do pure (l.first env (libraryBelow env (← constsIn parents {} []) {} []))
   let rootOpen ← match after with
-    | [] => if st.root.name.isAnonymous then pure false else do let e ← instMVars (.mvar st.root); pure e.hasExprMVar
+    | [] => if site.part || st.root.name.isAnonymous then pure false else do let e ← instMVars (.mvar st.root); pure e.hasExprMVar
     | _ => pure false
-  return { fragments := fs, goals := after, parents := parents, taint := t, rootOpen := rootOpen }
+  let hasHoles ← if site.part then leavesHoles parents after else pure false
+  return { fragments := fs, goals := after, parents := parents, taint := t, leak := leak, rootOpen := rootOpen, hasHoles := hasHoles }
 
 /-- Applies a step to a state: the reply, and the new state where there is one. -/
-def applyStep (cfg : Config) (st : GState) (site : Site) (acting : MVarId) (step : Step) (source : String) :
+def applyStep (cfg : Config) (st : GState) (site : Site) (step : Step) (source : String) :
     IO (Option GState × List (String × Json)) := do
-  match stepAction st acting step with
+  match stepAction st site.first step with
   | .error e => return (none, [("parseError", .str e)])
   | .ok act =>
-    let r ← runTerm cfg st (stepTerm st (siteGoals st site) act) source
+    let r ← runTerm cfg st (stepTerm st site act) source
     let hb := ("heartbeats", jnum r.heartbeats)
     let log := logged r.core.messages
     let failed (ms : Array Json) : List (String × Json) :=
@@ -578,21 +594,40 @@ def applyStep (cfg : Config) (st : GState) (site : Site) (acting : MVarId) (step
     | .ok done =>
       let ms ← jmessages log
       if some? isError log then return (none, failed ms)
+      match done.leak with
+      | some n => return (none, ("leak", jname n) :: failed #[])
+      | none => pure ()
       let st' := { (st.after r done.goals) with parents := done.parents, fragments := done.fragments }
       let fields := [("messages", Json.arr ms), ("hasSorry", .bool done.taint.hasSorry), ("hasUnsafe", .bool done.taint.hasUnsafe), hb]
-      return (some st', if done.rootOpen then ("rootHasMVar", .bool true) :: fields else fields)
+      let fields := if done.rootOpen then ("rootHasMVar", .bool true) :: fields else fields
+      return (some st', if done.hasHoles then ("hasHoles", .bool true) :: fields else fields)
 
-def siteOf (s : Session) (st : GState) (j : Json) : M (Site × MVarId) := do
+def goalAt (st : GState) (i : Nat) : M MVarId :=
+  match nth? st.goals i with
+  | some g => pure g
+  | none => fail "index" ("Invalid goal index " ++ Nat.repr i)
+
+/-- Pantograph's way to say which goals: one, and whether the others come along. -/
+def siteOf (s : Session) (st : GState) (j : Json) : M Site := do
   let auto := (← bool? j "autoResume").getD s.config.automaticMode
-  match (← nat? j "goalId") with
-  | some i =>
-    match nth? st.goals i with
-    | none => fail "index" ("Invalid goal index " ++ Nat.repr i)
-    | some g => return (if auto then .prefer g else .focus g, g)
-  | none =>
-    match st.goals with
-    | [] => fail "index" "No goals to be solved"
-    | g :: _ => return (if auto then .all else .focus g, g)
+  let g ← match (← nat? j "goalId"), st.goals with
+    | some i, _ => goalAt st i
+    | none, g :: _ => pure g
+    | none, [] => fail "index" "No goals to be solved"
+  return { first := g, others := if auto then keep (fun h => h.name != g.name) st.goals else [] }
+
+/-- Our way: the goals by index, in the order in which the step is to see them; by default all. -/
+def partOf (st : GState) (j : Json) : M Site := do
+  let mut found : List MVarId := []
+  match (← nats? j "goalIds") with
+  | none => found := rev st.goals
+  | some ids =>
+    for i in ids do
+      let g ← goalAt st i
+      if hasGoal found g then fail "index" ("Goal index " ++ Nat.repr i ++ " is given twice") else found := g :: found
+  match rev found with
+  | [] => fail "index" "No goals to be solved"
+  | g :: gs => return { first := g, others := gs, part := true, print := ← boolD j "print" true }
 
 def stepOf (j : Json) : M (Step × String) := do
   let name := match (← str? j "binderName") with | some "" => `this | some n => toName n | none => `this
@@ -610,14 +645,14 @@ def stepOf (j : Json) : M (Step × String) := do
   | _ => fail "operation" "Exactly one of {tactic, mode, expr, have, let, draft} must be supplied"
 
 /-- Applies a step, stores the state, prints its goals, and says what it cost. -/
-def step (r : Ref) (s : Session) (st : GState) (site : Site) (acting : MVarId) (what : Step) (source : String) (print : Bool) : M Json := do
+def step (r : Ref) (s : Session) (budget : Nat) (st : GState) (site : Site) (what : Step) (source : String) : M Json := do
   let t0 ← (IO.monoNanosNow : IO Nat)
-  let (next, fields) ← applyStep s.config st site acting what source
+  let (next, fields) ← applyStep { s.config with maxHeartbeats := budget } st site what source
   let fields ← match next with
     | none => pure fields
     | some st' => do
       let n := ("nGoals", jnum (len st'.goals 0))
-      if print then
+      if site.print then
         let (gs, st') ← printGoals s.config st st'
         let id ← addState r st'
         pure (("nextStateId", jnum id) :: n :: ("goals", gs) :: fields)
@@ -630,22 +665,22 @@ def step (r : Ref) (s : Session) (st : GState) (site : Site) (acting : MVarId) (
 def goalTactic (r : Ref) (j : Json) : M Json := do
   let s ← (r.get : IO Session)
   let st ← getState s (← nat j "stateId")
-  let (site, acting) ← siteOf s st j
+  let site ← siteOf s st j
   let (what, source) ← stepOf j
-  step r s st site acting what source true
+  step r s s.config.maxHeartbeats st site what source
 
-/-- `qed.batch`: every tactic on the same state, each on its own. -/
+/-- `qed.batch`: every tactic on the same goals of a state, each on its own. -/
 def qedBatch (r : Ref) (j : Json) : M Json := do
   let s ← (r.get : IO Session)
   let st ← getState s (← nat j "stateId")
-  let (site, acting) ← siteOf s st j
-  let print ← boolD j "print" true
+  let site ← partOf st j
+  let budget := (← nat? j "maxHeartbeats").getD s.config.maxHeartbeats
   match (← strs? j "tactics") with
   | none => missing "tactics"
   | some texts =>
     let mut out := #[]
     for t in texts do
-      out := out.push (← step r s st site acting (.tactic t) t print)
+      out := out.push (← step r s budget st site (.tactic t) t)
     return Json.mkObj [("results", .arr out)]
 
 /-! ## The rest of `goal.*` -/

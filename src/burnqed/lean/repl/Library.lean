@@ -39,15 +39,6 @@ def kindLetter (env : Environment) (ci : ConstantInfo) : String :=
   | "theorem" => "t" | "def" => "d" | "opaque" => "o" | "quot" => "q" | "inductive" => "i" | "constructor" => "c"
   | "recursor" => "r" | _ => "a"
 
-def moduleNameAt (env : Environment) (i : Nat) : Name :=
-  let ms := env.header.modules
-  if h : i < ms.size then ms[i].toImport.module else .anonymous
-
-def moduleOf? (env : Environment) (n : Name) : Option Name :=
-  match env.getModuleIdxFor? n with
-  | some i => some (moduleNameAt env i.toNat)
-  | none => none
-
 /-- Declarations that are not imported. -/
 def newConstants (env : Environment) : List (Name × ConstantInfo) := Walk.pmap env.constants.map₂
 
@@ -79,9 +70,6 @@ partial def moduleIndex (env : Environment) (n : Name) (i : Nat) : Option Nat :=
   if h : i < env.header.modules.size then
     if env.header.modules[i].toImport.module == n then some i else moduleIndex env n (i + 1)
   else none
-
-def moduleData? (env : Environment) (i : Nat) : Option ModuleData :=
-  if h : i < env.header.moduleData.size then some env.header.moduleData[i] else none
 
 def envModuleRead (r : Ref) (j : Json) : M Json := do
   let s ← (r.get : IO Session)

@@ -141,6 +141,25 @@ def fragmentText : Option Fragment → String
   | some (.calc _) => "calc"
   | some _ => "conv"
 
+/-- Unassigned metavariables in `e`. Of a delayed one, which stands for what a goal's proof will be, those that it
+waits for. -/
+def holesIn (e : Expr) : MetaM (List MVarId) := do
+  if !e.hasExprMVar then return []
+  let mctx ← getMCtx
+  return keep (fun m => (mctx.dAssignment.find? m).isNone) (← mvarsOf e).toList
+
+/-- The holes of a goal: with another goal that has the same one, it stands or falls. -/
+def holesOf (target : Expr) (vars : List PrintedVar) : MetaM (List MVarId) := do
+  let mut found ← holesIn target
+  for p in vars do
+    found := add (← holesIn p.type) found
+    match p.value with
+    | some v => found := add (← holesIn v) found
+    | none => pure ()
+  return found
+where
+  add (new old : List MVarId) : List MVarId := app old (keep (fun m => !hasGoal old m) new)
+
 def valueHasMVar (p : PrintedVar) : Bool := match p.value with | some v => v.hasMVar | none => false
 
 @[noinline] def jgoalIn (cfg : Config) (fragment : String) (old : Option LocalContext) (cache : List PrintedVar) (g : MVarId) (d : MetavarDecl)
@@ -153,6 +172,7 @@ def valueHasMVar (p : PrintedVar) : Bool := match p.value with | some v => v.has
     | _ => target
   let fields := [("fragment", Json.str fragment), ("target", ← jexpr cfg target), ("vars", .arr (toArr (mapList (fun (p : PrintedVar) => p.json) vars)))]
   let fields := if d.userName.isAnonymous then fields else ("userName", jname d.userName.eraseMacroScopes) :: fields
+  let fields := ("holes", jnames (mapList (fun (m : MVarId) => m.name) (← holesOf d.type vars))) :: fields
   let isOpen := d.type.hasMVar || some? (fun (p : PrintedVar) => p.type.hasMVar || valueHasMVar p) vars
   return { goal := g.name, fragment := fragment, closed := !isOpen, vars := vars, json := Json.mkObj (("name", jname g.name) :: fields) }
 

@@ -9,7 +9,10 @@ import hashlib
 from functools import cache
 from pathlib import Path
 
-PARTS = ("Basic", "Print", "Goal", "Library", "Gate", "Frontend", "Export", "Check", "Serve", "Main")
+PARTS = (
+    "Basic", "Print", "Leak", "Goal", "Library", "Gate",
+    "Frontend", "Holes", "Export", "Check", "Serve", "Main",
+)  # fmt: skip
 # Requests answered before the embedded Lean's memory is kept: they build indices and caches once.
 WARM_UP = Path(__file__).with_name("warmup.txt")
 

@@ -1,0 +1,31 @@
+"""`burn-qed summary`: what is in a set of trajectories."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from burnqed.cli import compose, tables
+from burnqed.cli.commands.search import TRAJECTORIES
+from burnqed.core.errors import InputError
+
+
+def summary_command(
+    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run, or a directory of trajectories.")],
+    theorems: Annotated[bool, typer.Option("--theorems", help="A line for each theorem, too.")] = False,
+    as_json: compose.JsonOption = False,
+) -> None:
+    """Say what a search found: proved, exhausted by which budget, errors by kind, and what it cost.
+
+    Parts that are damaged are read as far as they go, with a warning.
+    """
+    from burnqed.trajectories.store import read_records
+
+    inside = run / TRAJECTORIES
+    directory = inside if inside.is_dir() else run
+    if not directory.is_dir() or not any(directory.glob("part-*.parquet")):
+        raise InputError(f"{run} has no trajectories", hint="`burn-qed search --out RUN` makes some")
+    records = read_records(directory, on_problem=tables.warn)
+    tables.print_summary(records, directory, as_json, theorems)

@@ -1,0 +1,103 @@
+"""A search as it runs, on a terminal; and what it has learnt, when it is stopped."""
+
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Self
+
+from rich.console import Console, Group
+from rich.live import Live
+from rich.panel import Panel
+from rich.text import Text
+
+from burnqed.search.events import Event, Expanded, Started
+from burnqed.search.tree import Node, Status
+
+_LINES = 14  # of a state that are shown
+
+
+class SearchView:
+    """An event sink that shows the search on stderr, where that is a terminal."""
+
+    def __init__(self) -> None:
+        self._searches: dict[str, Started] = {}
+        self._best: dict[str, Node] = {}
+        console = Console(stderr=True)
+        self._live = Live(
+            console=console, refresh_per_second=4, transient=True, get_renderable=self._draw
+        )
+        self._shown = console.is_terminal
+
+    def __enter__(self) -> Self:
+        if self._shown:
+            self._live.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._shown:
+            self._live.stop()
+
+    def __call__(self, event: Event) -> None:
+        name = event.theorem.name
+        match event:
+            case Started():
+                self._searches[name] = event
+                self._best[name] = event.tree.root
+            case Expanded(node=node):
+                self._best[name] = node
+
+    def _draw(self) -> Group:
+        panels = []
+        for name, search in list(self._searches.items())[-2:]:
+            node, meter = self._best[name], search.meter
+            budget = f"{meter.nodes}/{meter.budget.nodes} nodes"
+            head = f"{name}: {budget}, {len(search.tree.nodes)} states, {meter.seconds:.0f} s"
+            panels.append(Panel(Text(_clip(node.text)), title=head, title_align="left"))
+        return Group(*panels)
+
+    def learnt(self) -> str:
+        """What the searches came to see: how much, and the most promising open state of each."""
+        said = []
+        for name, search in self._searches.items():
+            nodes = search.tree.nodes
+            count = {status: sum(n.status is status for n in nodes) for status in Status}
+            said.append(
+                f"{name}: {search.meter.nodes} nodes expanded in {search.meter.seconds:.1f} s, "
+                f"{len(nodes)} states seen ({count[Status.PROVED]} proved, {count[Status.FAILED]} "
+                f"dead ends, {count[Status.OPEN]} open)"
+            )
+            best = _best_open(nodes, search)
+            if best is not None:
+                path = _path(best)
+                said += ["best open state" + (f", after {' | '.join(path)}:" if path else ":")]
+                said += [_indent(_clip(best.text))]
+        return "\n".join(said)
+
+
+def _best_open(nodes: list[Node], search: Started) -> Node | None:
+    found = [n for n in nodes if n.status is Status.OPEN and search.tree.wanted(n)]
+    return max(found, key=lambda n: n.score, default=None)
+
+
+def _path(node: Node) -> list[str]:
+    """The tactics that lead to a node, by the first way it was reached."""
+    steps: list[str] = []
+    while node.parents and len(steps) < 50:
+        edge = node.parents[0]
+        steps.append(edge.candidate.tactic.split("\n")[0])
+        node = edge.source
+    return steps[::-1]
+
+
+def _clip(text: str) -> str:
+    lines = text.split("\n")
+    return "\n".join(lines if len(lines) <= _LINES else [*lines[: _LINES - 1], "…"])
+
+
+def _indent(text: str) -> str:
+    return "\n".join(f"  {line}" for line in text.split("\n"))

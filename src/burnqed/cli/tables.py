@@ -1,0 +1,79 @@
+"""Summaries as tables for people and JSON for machines."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from burnqed.trajectories.schema import TheoremRecord
+from burnqed.trajectories.summary import STEP_COLUMNS, Summary, count_steps, summarize
+
+
+def warn(problem: str) -> None:
+    """A problem that does not stop anything, on stderr."""
+    print(f"warning: {problem}", file=sys.stderr)
+
+
+def print_summary(
+    records: list[TheoremRecord], directory: Path, as_json: bool, theorems: bool = False
+) -> None:
+    """What is in a set of trajectories."""
+    from burnqed.trajectories.store import iter_steps
+
+    counts = count_steps(iter_steps(directory, columns=STEP_COLUMNS, on_problem=lambda _problem: None))
+    summary = summarize(records, counts)
+    if as_json:
+        content = json.loads(summary.to_json())
+        if not theorems:
+            content.pop("lines", None)
+        typer.echo(json.dumps(content, ensure_ascii=False))
+        return
+    console = Console()
+    console.print(_overview(summary))
+    if theorems:
+        console.print(_lines(summary))
+
+
+def _overview(s: Summary) -> Table:
+    table = Table("what", "figure", title="searched", title_justify="left")
+
+    def share(count: int) -> str:
+        return f"{count} ({count / s.theorems:.1%})" if s.theorems else str(count)
+
+    table.add_row("theorems", str(s.theorems))
+    table.add_row(Text("proved", style="green"), share(s.proved))
+    for budget, count in s.exhausted.items():
+        table.add_row(f"exhausted: {budget}", share(count))
+    for kind, count in s.errors.items():
+        table.add_row(Text(f"error: {kind}", style="red"), share(count))
+    table.add_row("nodes", f"{s.nodes} (mean {s.nodes_mean:.1f}, median {s.nodes_median:g})")
+    spread = f"{s.candidates_min} / {s.candidates_mean:.1f} / {s.candidates_max}"
+    table.add_row("tactics per node, min / mean / max", spread)
+    if s.step_counts is not None:
+        for title, counts in (("outcome", s.step_counts.by_outcome), ("label", s.step_counts.by_label)):
+            said = ", ".join(f"{name} {count}" for name, count in counts.items())
+            table.add_row(f"steps by {title}", said or "-")
+    rest = s.other_seconds / s.seconds if s.seconds else 0.0
+    table.add_row(
+        "search seconds", f"{s.seconds:.1f}, Lean's own {s.lean_seconds:.1f}, else {rest:.1%}"
+    )
+    table.add_row("judge seconds", f"{s.judge_seconds:.1f}")
+    return table
+
+
+def _lines(s: Summary) -> Table:
+    table = Table("theorem", "outcome", "nodes", "steps tried", "s", "proof steps")
+    for line in s.lines:
+        style = {"proved": "green", "error": "red"}.get(line.outcome, "")
+        outcome = Text(f"{line.outcome} {line.reason}".strip(), style=style)
+        table.add_row(
+            Text(line.theorem), outcome, str(line.nodes), str(line.steps), f"{line.seconds:.1f}",
+            str(line.proof_steps or ""),
+        )  # fmt: skip
+    return table

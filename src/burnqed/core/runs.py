@@ -1,0 +1,71 @@
+"""A run's directory: what was asked for is written down first, and a second run goes on from there."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from burnqed.core.errors import InfrastructureError, InputError
+
+MANIFEST = "manifest.json"
+
+
+def open_run(directory: Path, asked: Mapping[str, Any], *, resume: bool) -> None:
+    """Make the directory of a new run, or make sure that the one there is the run that is meant.
+
+    `asked` is all that decides the result. Resuming with anything else would mix two runs in one
+    directory, so it is refused.
+    """
+    path = directory / MANIFEST
+    if not path.exists():
+        if directory.exists() and any(directory.iterdir()):
+            raise InputError(
+                f"{directory} is not empty, and holds no run", hint="give another directory with --out"
+            )
+        publish(path, json.dumps(asked, indent=2, ensure_ascii=False) + "\n")
+        return
+    if not resume:
+        raise InputError(
+            f"{directory} holds a run already", hint="--resume goes on with it; --out names another"
+        )
+    before = read_manifest(directory)
+    different = [key for key in {**before, **asked} if before.get(key) != asked.get(key)]
+    if different:
+        changes = ", ".join(f"{k} was {before.get(k)!r}, now {asked.get(k)!r}" for k in different)
+        raise InputError(
+            f"the run in {directory} is another one: {changes}",
+            hint="resume with the same settings, or start another run with --out",
+        )
+
+
+def read_manifest(directory: Path) -> dict[str, Any]:
+    """What was asked of the run in a directory."""
+    path = directory / MANIFEST
+    try:
+        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise InputError(f"{directory} holds no run: there is no {MANIFEST}") from None
+    except (OSError, ValueError) as error:
+        raise InfrastructureError(f"cannot read {path}: {error}") from error
+    return content
+
+
+def publish(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all, also after a power cut."""
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise InfrastructureError(
+            f"cannot write {path}: {error.strerror or error}",
+            hint="free some space, or use --out elsewhere",
+        ) from error

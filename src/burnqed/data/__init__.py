@@ -1,0 +1,1 @@
+"""What enters: theorem sets and benchmarks."""

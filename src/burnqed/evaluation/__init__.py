@@ -1,0 +1,1 @@
+"""The claim "proved": searched, judged, recorded."""

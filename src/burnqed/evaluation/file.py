@@ -1,0 +1,111 @@
+"""A Lean file with `sorry`s: each proved in its place, then the whole file judged."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from burnqed.core.errors import LeanError
+from burnqed.core.types import FileHole, Theorem
+from burnqed.evaluation.prove import Found, Prover, find
+from burnqed.lean.holes import Hole, fill, find_holes, name_examples
+from burnqed.lean.judge import Verdict, judge_file
+from burnqed.search.events import EventSink, ignore
+from burnqed.search.script import script_of, tactics_of
+
+
+@dataclass(frozen=True, slots=True)
+class HoleResult:
+    """What became of one `sorry`. `found` means that tactics close it; whether the theorem around it is
+    proved is said by the file's verdicts."""
+
+    hole: Hole
+    outcome: Literal["found", "exhausted", "error", "skipped"]
+    reason: str = ""
+    tactics: tuple[str, ...] = ()
+    nodes: int = 0
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """`source` is the file with all that was found put in; the verdicts are about its theorems."""
+
+    holes: tuple[HoleResult, ...]
+    verdicts: tuple[Verdict, ...]
+    source: str
+
+    @property
+    def proved(self) -> bool:
+        """Nothing is left open, and the judge accepts every theorem that had a hole."""
+        return all(h.outcome == "found" for h in self.holes) and all(v.accepted for v in self.verdicts)
+
+
+async def prove_file(prover: Prover, body: str, seed: int, events: EventSink = ignore) -> FileResult:
+    """Prove the `sorry`s of a file, given without its imports. Raises `StatementError`."""
+    holes = await find_holes(prover.pool, body)
+    searches = [_attempt(prover, body, hole, seed, events) for hole in holes]
+    found = await asyncio.gather(*searches)
+    results = tuple(result for result, _ in found)
+    proofs = {r.hole.index: r.tactics for r in results if r.outcome == "found"}
+    verdicts = await _judge(prover, body, holes, proofs)
+    if not all(v.accepted for v in verdicts if _is_complete(v, holes, proofs)):
+        # Shortening is only tried out step by step; perhaps the whole needs what was left out.
+        longer = {i: tuple(tactics_of(script_of(f.searched.tree))) for i, f in _found(found)}
+        if longer != proofs:
+            proofs, verdicts = longer, await _judge(prover, body, holes, longer)
+    results = tuple(_with_tactics(r, proofs) for r in results)
+    return FileResult(results, verdicts, fill(body, proofs, holes))
+
+
+async def _attempt(
+    prover: Prover, body: str, hole: Hole, seed: int, events: EventSink
+) -> tuple[HoleResult, Found | None]:
+    if hole.problem:
+        return HoleResult(hole, "skipped", hole.problem), None
+    name = hole.declaration or f"line {hole.line}"
+    try:
+        found = await find(prover, Theorem(name, FileHole(body, hole.index)), seed, events)
+    except LeanError as error:
+        return HoleResult(hole, "error", f"{type(error).__name__}: {error.message}"), None
+    searched = found.searched
+    if found.script is None:
+        outcome: Literal["exhausted", "error"] = "exhausted" if searched.conclusive else "error"
+        reason = searched.limit or "" if searched.conclusive else "Lean was lost while it searched"
+        return HoleResult(hole, outcome, reason, (), searched.nodes, searched.seconds), found
+    tactics = tuple(tactics_of(found.script))
+    return HoleResult(hole, "found", "", tactics, searched.nodes, searched.seconds), found
+
+
+def _found(
+    found: Sequence[tuple[HoleResult, Found | None]],
+) -> list[tuple[int, Found]]:
+    return [(r.hole.index, f) for r, f in found if f is not None and r.outcome == "found"]
+
+
+def _with_tactics(result: HoleResult, proofs: Mapping[int, tuple[str, ...]]) -> HoleResult:
+    if result.outcome != "found":
+        return result
+    tactics = proofs[result.hole.index]
+    return HoleResult(result.hole, "found", "", tactics, result.nodes, result.seconds)
+
+
+async def _judge(
+    prover: Prover, body: str, holes: Sequence[Hole], proofs: Mapping[int, tuple[str, ...]]
+) -> tuple[Verdict, ...]:
+    """The judge's word on the theorems that have holes; examples are given names for it."""
+    if not proofs:
+        return ()
+    named, its_holes = body, list(holes)
+    if any(hole.declaration is None for hole in holes):
+        named = name_examples(body, holes)
+        its_holes = await find_holes(prover.pool, named)
+    wanted = {hole.declaration for hole in its_holes}
+    verdicts = await judge_file(prover.judges, fill(named, proofs, its_holes), named)
+    return tuple(v for v in verdicts if v.theorem in wanted)
+
+
+def _is_complete(verdict: Verdict, holes: Sequence[Hole], proofs: Mapping[int, object]) -> bool:
+    return all(h.index in proofs for h in holes if h.declaration == verdict.theorem)

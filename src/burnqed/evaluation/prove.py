@@ -1,0 +1,143 @@
+"""One theorem: search, rebuild the proof, judge it. Nothing else here or above says "proved"."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from burnqed.core.errors import LeanError, StatementError
+from burnqed.core.ports import Environment, Policy, Value
+from burnqed.core.types import Theorem
+from burnqed.evaluation.shorten import shorten
+from burnqed.lean.judge import Verdict, judge_proof
+from burnqed.lean.pool import Pool
+from burnqed.lean.session import open_session
+from burnqed.search.best_first import Searched, Settings, best_first
+from burnqed.search.budget import Budget
+from burnqed.search.events import EventSink, ignore
+from burnqed.search.script import Script, script_of, tactics_of
+
+# What one tactic of a search may use, in the units of Lean's `maxHeartbeats`, whose default is
+# 200,000: what succeeds at all mostly does so with a twentieth of it.
+HEARTBEATS = 10_000
+DEFAULT_HEARTBEATS = 200_000
+
+
+@dataclass(frozen=True, slots=True)
+class Prover:
+    """All that it takes to attempt a theorem, but for the theorem.
+
+    Judging has a pool of its own, so that no process that ran a tactic ever judges one.
+    """
+
+    pool: Pool
+    judges: Pool
+    policy: Policy
+    budget: Budget
+    value: Value | None = None
+    settings: Settings = field(default_factory=Settings)
+    heartbeats: int = HEARTBEATS
+    shorten: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """An accepted proof: the tactics of its block, the script they are written from, the verdict."""
+
+    tactics: tuple[str, ...]
+    script: Script
+    verdict: Verdict
+
+
+def lean_source(proof: Proof) -> str:
+    """The theorem and its proof as they go into a file.
+
+    A proof that needs more than Lean grants a theorem by default says so in front.
+    """
+    used = proof.verdict.heartbeats
+    if used <= DEFAULT_HEARTBEATS:
+        return proof.verdict.source
+    needed = -(-used * 5 // 4 // DEFAULT_HEARTBEATS) * DEFAULT_HEARTBEATS
+    return f"set_option maxHeartbeats {needed} in\n{proof.verdict.source}"
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """What became of a theorem. `reason` is the spent budget, or the kind of error."""
+
+    theorem: Theorem
+    outcome: Literal["proved", "exhausted", "error"]
+    reason: str = ""
+    detail: str = ""
+    searched: Searched | None = None
+    proof: Proof | None = None
+    judge_seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A search's end, and the script of what it takes for a proof, if it found one."""
+
+    searched: Searched
+    script: Script | None
+
+
+async def find(
+    prover: Prover, theorem: Theorem, seed: int, events: EventSink = ignore, merge: bool = True
+) -> Found:
+    """Search, and shorten what is found. A script is a candidate: only the judge makes it a proof."""
+    settings = prover.settings if merge else replace(prover.settings, merge=False)
+    async with open_session(prover.pool, prover.heartbeats) as session:
+        searched = await best_first(
+            theorem, session, prover.policy, prover.value, prover.budget, seed, events, settings
+        )
+        if not searched.tree.proved:
+            return Found(searched, None)
+        script = script_of(searched.tree)
+        return Found(searched, await _shortened(session, theorem, script) if prover.shorten else script)
+
+
+async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink = ignore) -> Attempt:
+    """Attempt a theorem. Whatever goes wrong with it alone is an outcome, not an exception."""
+    try:
+        found = await find(prover, theorem, seed, events)
+        attempt = await _judged(prover, theorem, found)
+        if attempt.outcome == "error" and prover.settings.merge:
+            # Two states that print alike need not be the same to Lean. Once more without relying on it.
+            again = await find(prover, theorem, seed, events, merge=False)
+            attempt = await _judged(prover, theorem, again)
+        return attempt
+    except StatementError as error:
+        return Attempt(theorem, "error", "statement", error.message)
+    except LeanError as error:
+        return Attempt(theorem, "error", type(error).__name__, error.message)
+
+
+async def _shortened(environment: Environment, theorem: Theorem, script: Script) -> Script:
+    """Shorter if Lean survives it: the proof is there already and must not be lost now."""
+    try:
+        return await shorten(environment, theorem, script)
+    except LeanError:
+        return script
+
+
+async def _judged(prover: Prover, theorem: Theorem, found: Found) -> Attempt:
+    searched = found.searched
+    if found.script is None:
+        if not searched.conclusive:
+            # A step that nobody could try might have been the one.
+            tactic, error = searched.lost[0]
+            detail = f"{len(searched.lost)} tactics, the first: {tactic!r}: {error.message}"
+            return Attempt(theorem, "error", type(error).__name__, detail, searched)
+        return Attempt(theorem, "exhausted", searched.limit or "", "", searched)
+    begun = time.monotonic()
+    refusal = ""
+    for script in dict.fromkeys((found.script, script_of(searched.tree))):
+        tactics = tactics_of(script)
+        verdict = await judge_proof(prover.judges, theorem.statement, tactics)
+        if verdict.accepted:
+            proof = Proof(tuple(tactics), script, verdict)
+            return Attempt(theorem, "proved", "", "", searched, proof, time.monotonic() - begun)
+        refusal = refusal or verdict.reason
+    return Attempt(theorem, "error", "refused", refusal, searched, None, time.monotonic() - begun)

@@ -1,0 +1,123 @@
+"""A set of theorems, many at a time, each recorded once; stopped and resumed at will."""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from burnqed.core.types import Theorem
+from burnqed.data.index import statement_sha
+from burnqed.evaluation.prove import Attempt, Prover, prove
+from burnqed.search.events import EventSink, ignore
+from burnqed.trajectories.record import Provenance, rows_of
+from burnqed.trajectories.schema import TheoremRecord
+
+if TYPE_CHECKING:  # it loads pyarrow
+    from burnqed.trajectories.store import TrajectoryWriter
+
+SAVE_EVERY = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What is to be searched, and how it is filed."""
+
+    theorems: Sequence[Theorem]
+    seed: int
+    provenance: Provenance
+    save_every: int = SAVE_EVERY
+
+
+Watcher = Callable[[TheoremRecord], None]
+
+
+def unfinished(plan: Plan, finished: Sequence[TheoremRecord]) -> list[Theorem]:
+    """The theorems that no record is about, in their order."""
+    done = {(record.theorem, record.statement_sha) for record in finished}
+    return [t for t in plan.theorems if (t.name, statement_sha(t.statement)) not in done]
+
+
+async def run(
+    prover: Prover,
+    plan: Plan,
+    writer: TrajectoryWriter,
+    on_record: Watcher,
+    stop: asyncio.Event,
+    events: EventSink = ignore,
+) -> None:
+    """Search what is unfinished, as many at once as the pool has workers.
+
+    Whatever is finished is saved, every `save_every` theorems and at the end, also when `stop` is set
+    (those in flight are dropped: a resumed run starts them again) or something raises.
+    """
+    todo = iter(unfinished(plan, writer.earlier))
+
+    async def work() -> None:
+        for theorem in todo:
+            attempt = await prove(prover, theorem, seed_of(plan.seed, theorem.name), events)
+            record = record_of(attempt, seed_of(plan.seed, theorem.name))
+            tree = attempt.searched.tree if attempt.searched else None
+            verified = attempt.outcome == "proved"
+            rows = rows_of(tree, theorem.name, verified, plan.provenance) if tree else []
+            writer.add(record, rows)
+            on_record(record)
+            if writer.pending >= plan.save_every:
+                writer.save()
+
+    workers = [asyncio.create_task(work()) for _ in range(prover.pool.size)]
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        await _first_trouble_or_all(workers, stopping)
+    finally:
+        for task in (*workers, stopping):
+            task.cancel()
+        await asyncio.gather(*workers, stopping, return_exceptions=True)
+        if writer.pending:
+            writer.save()
+
+
+async def _first_trouble_or_all(
+    workers: Sequence[asyncio.Task[None]], stopping: asyncio.Task[bool]
+) -> None:
+    running: set[asyncio.Task[None]] = set(workers)
+    while running and not stopping.done():
+        done, _ = await asyncio.wait({*running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+        for task in done & running:
+            running.discard(task)
+            task.result()
+
+
+def seed_of(seed: int, name: str) -> int:
+    """A theorem's own seed, so that its search does not depend on what else is searched."""
+    digest = hashlib.sha256(f"{seed} {name}".encode()).digest()
+    return int.from_bytes(digest[:6], "big")
+
+
+def record_of(attempt: Attempt, seed: int) -> TheoremRecord:
+    searched, proof = attempt.searched, attempt.proof
+    expanded = [n for n in searched.tree.nodes if n.edges] if searched else []
+    counts = [len(node.edges) for node in expanded]
+    return TheoremRecord(
+        theorem=attempt.theorem.name,
+        outcome=attempt.outcome,
+        reason=attempt.reason,
+        detail=attempt.detail[:2000],
+        nodes=searched.nodes if searched else 0,
+        steps=sum(counts),
+        expansions=len(expanded),
+        candidates_min=min(counts, default=0),
+        candidates_max=max(counts, default=0),
+        candidates_total=sum(counts),
+        seconds=searched.seconds if searched else 0.0,
+        lean_seconds=searched.lean_seconds if searched else 0.0,
+        judge_seconds=attempt.judge_seconds,
+        proof=proof.verdict.source if proof else "",
+        proof_steps=proof.script.steps if proof else 0,
+        axioms=proof.verdict.axioms if proof else (),
+        leak_rule=proof.verdict.leak_rule if proof else None,
+        seed=seed,
+        statement_sha=statement_sha(attempt.theorem.statement),
+    )

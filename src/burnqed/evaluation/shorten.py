@@ -1,0 +1,71 @@
+"""A proof without the steps that it does not need."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from burnqed.core.ports import Environment
+from burnqed.core.types import Advanced, Closed, ProofState, Theorem
+from burnqed.search.script import Script
+
+_MOST_TACTICS = 300  # what shortening may cost; a long proof is shortened as far as that goes
+
+
+class _Spent(Exception):
+    pass
+
+
+async def shorten(environment: Environment, theorem: Theorem, script: Script) -> Script:
+    """The script less each step whose goal is also proved by what comes after it.
+
+    For a step that splits the goal, each of its branches is tried in its place. Lean has run the
+    result; the judge has not.
+    """
+    state = await environment.start(theorem)
+    return await _Shortener(environment).shorten(state, tuple(range(len(state.goals))), script)
+
+
+class _Shortener:
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._left = _MOST_TACTICS
+
+    async def shorten(self, state: ProofState, part: Sequence[int], script: Script) -> Script:
+        for rest in script.rest:
+            try:
+                if await self._proves(rest, state, part):
+                    return await self.shorten(state, part, rest)
+            except _Spent:
+                return script
+        if not script.rest:
+            return script
+        try:
+            after = await self._apply(state, script.tactic, part)
+        except _Spent:
+            return script
+        if not isinstance(after, Advanced):
+            return script  # not what it was; the judge will see
+        shorter = [
+            await self.shorten(after.state, goals, sub)
+            for goals, sub in zip(script.parts, script.rest, strict=True)
+        ]
+        return Script(script.tactic, script.parts, tuple(shorter))
+
+    async def _proves(self, script: Script, state: ProofState, part: Sequence[int]) -> bool:
+        after = await self._apply(state, script.tactic, part)
+        if isinstance(after, Closed):
+            return not script.rest
+        if not isinstance(after, Advanced):
+            return False
+        if sorted(i for goals in script.parts for i in goals) != list(range(len(after.state.goals))):
+            return False
+        for goals, rest in zip(script.parts, script.rest, strict=True):
+            if not await self._proves(rest, after.state, goals):
+                return False
+        return True
+
+    async def _apply(self, state: ProofState, tactic: str, part: Sequence[int]) -> object:
+        if self._left == 0:
+            raise _Spent
+        self._left -= 1
+        return await self._environment.apply(state, tactic, tuple(part))

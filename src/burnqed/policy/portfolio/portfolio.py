@@ -1,0 +1,58 @@
+"""The portfolio: every rule asked, their ratings one distribution."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+
+from burnqed.core.types import Candidate, Goal
+from burnqed.policy.candidates import Rated, candidates_of
+from burnqed.policy.portfolio import (
+    automation,
+    divisibility,
+    hypotheses,
+    membership,
+    numbers,
+    structure,
+)
+from burnqed.policy.portfolio.reading import Reading
+
+RULES: tuple[Callable[[Reading], Iterable[Rated]], ...] = (
+    automation.closers,
+    automation.tidying,
+    automation.unfolding,
+    structure.introductions,
+    structure.splits,
+    structure.inductions,
+    structure.later_start,
+    structure.naming,
+    structure.generalizations,
+    hypotheses.taking_apart,
+    hypotheses.applying,
+    hypotheses.rewriting,
+    hypotheses.instances,
+    numbers.bounds,
+    numbers.finite_search,
+    numbers.values,
+    divisibility.divisors,
+    divisibility.exponents,
+    divisibility.residues,
+    divisibility.powers,
+    numbers.nonlinear,
+    numbers.casts,
+    membership.listings,
+)
+
+
+class Portfolio:
+    """`Policy` without a model. It acts on a state's first goal."""
+
+    async def propose(
+        self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
+    ) -> list[list[Candidate]]:
+        return [candidates_of(rate(goals[0]), n, temperature, seed) for goals in states]
+
+
+def rate(goal: Goal) -> list[Rated]:
+    """Every tactic that some rule has for this goal, with its log-weight."""
+    reading = Reading(goal)
+    return [rated for rule in RULES for rated in rule(reading)]

@@ -1,0 +1,287 @@
+"""The search: expand the best open node until the root is proved or the budget is spent.
+
+A pure function of its arguments. The same theorem, environment, policy, value, budget and seed give
+the same tree (as long as Lean's answers are the same, and no limit in seconds cuts it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from burnqed.core.errors import LeanDied, LeanLost, LeanMemoryExceeded
+from burnqed.core.ports import Environment, Policy, Value
+from burnqed.core.types import (
+    Advanced,
+    Candidate,
+    Closed,
+    ProofState,
+    Rejected,
+    StepResult,
+    Theorem,
+    TimedOut,
+)
+from burnqed.search.budget import Budget, Limit, Meter
+from burnqed.search.events import EventSink, Expanded, Started, ignore
+from burnqed.search.frontier import Frontier
+from burnqed.search.keys import Key, bridge, key_of
+from burnqed.search.scoring import Scoring, score
+from burnqed.search.split import Part, independent
+from burnqed.search.tree import Child, Edge, Node, Tree
+
+# Tactics sent to Lean at once: when one closes the node, those after its bunch are not run.
+_BUNCH = 6
+_MAX_TROUBLE = 3  # tactics whose process was killed by something else than themselves
+_MAX_LOST = 10  # tactics that killed Lean in any way
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How to search, apart from what it may cost.
+
+    `merge` makes equal states one node, and `split` proves independent goals separately; both are on
+    but for measurements, and for the second try of a proof that did not survive merging.
+    """
+
+    temperature: float = 0.0
+    batch: int = 1  # nodes for which candidates are asked at once
+    scoring: Scoring = field(default_factory=Scoring)
+    merge: bool = True
+    split: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What a search found. `limit` is None exactly when the root is proved (as far as Lean said)."""
+
+    tree: Tree
+    limit: Limit | None
+    nodes: int
+    seconds: float
+    lean_seconds: float
+    lost: tuple[tuple[str, LeanLost], ...] = ()  # tactics that took Lean along, and how
+
+    @property
+    def conclusive(self) -> bool:
+        """Whether an unproved end says that the budget did not suffice, and nothing else.
+
+        Not so when a process was killed from outside, or when all that was left to try was lost.
+        """
+        if not self.lost:
+            return True
+        return self.limit in ("nodes", "seconds") and all(is_own_fault(error) for _, error in self.lost)
+
+
+async def best_first(
+    theorem: Theorem,
+    environment: Environment,
+    policy: Policy,
+    value: Value | None,
+    budget: Budget,
+    seed: int = 0,
+    events: EventSink = ignore,
+    settings: Settings | None = None,
+) -> Searched:
+    """Search for a proof. Raises `StatementError`, and `LeanLost` when Lean dies again and again."""
+    search = _Search(theorem, environment, policy, value, budget, seed, events, settings or Settings())
+    return await search.run()
+
+
+class _Search:
+    """The variables of one run."""
+
+    def __init__(
+        self,
+        theorem: Theorem,
+        environment: Environment,
+        policy: Policy,
+        value: Value | None,
+        budget: Budget,
+        seed: int,
+        events: EventSink,
+        settings: Settings,
+    ) -> None:
+        self.theorem = theorem
+        self.environment = environment
+        self.policy = policy
+        self.value = value
+        self.budget = budget
+        self.seed = seed
+        self.events = events
+        self.settings = settings
+        self.meter = Meter(budget)
+        self.tree = Tree()
+        self.frontier = Frontier(self.tree)
+        self.too_deep = False
+        self.lost: dict[str, LeanLost] = {}
+
+    async def run(self) -> Searched:
+        state = await self.environment.start(self.theorem)
+        root = self._node(state, tuple(range(len(state.goals))), key_of(state.goals), None, 0.0)
+        await self._rank([root])
+        self.events(Started(self.theorem, self.tree, self.meter))
+        limit = await self._loop()
+        return Searched(
+            tree=self.tree,
+            limit=limit,
+            nodes=self.meter.nodes,
+            seconds=self.meter.seconds,
+            lean_seconds=self.environment.lean_seconds,
+            lost=tuple(self.lost.items()),
+        )
+
+    async def _loop(self) -> Limit | None:
+        while not self.tree.proved:
+            spent = self.meter.spent()
+            if spent:
+                return spent
+            nodes = self._next_nodes()
+            if not nodes:
+                return "depth" if self.too_deep else "candidates"
+            for node, candidates in zip(nodes, await self._propose(nodes), strict=True):
+                # An earlier node of the batch may have settled it.
+                if self.meter.spent() is None and self.tree.wanted(node):
+                    await self._expand(node, candidates)
+        return None
+
+    def _next_nodes(self) -> list[Node]:
+        nodes: list[Node] = []
+        while len(nodes) < self.settings.batch:
+            node = self.frontier.pop()
+            if node is None:
+                break
+            if node.depth >= self.budget.depth:
+                self.too_deep = True
+            elif node not in nodes:  # it may have been pushed twice
+                nodes.append(node)
+        return nodes
+
+    async def _propose(self, nodes: Sequence[Node]) -> list[list[Candidate]]:
+        return await self.policy.propose(
+            [node.goals for node in nodes], self.budget.candidates, self.settings.temperature, self.seed
+        )
+
+    async def _expand(self, node: Node, candidates: Sequence[Candidate]) -> None:
+        self.meter.nodes += 1
+        tried: set[str] = set()
+        edges: list[Edge] = []
+        todo = [c for c in candidates if c.tactic not in self.lost]
+        while todo and not any(edge.result == "closed" for edge in edges):
+            bunch, todo = todo[:_BUNCH], todo[_BUNCH:]
+            bunch = [c for c in _distinct(bunch) if c.tactic not in tried]
+            tried |= {c.tactic for c in bunch}
+            results = await self.environment.apply_batch(
+                node.state, [c.tactic for c in bunch], node.part
+            )
+            suggested: list[Candidate] = []
+            for candidate, result in zip(bunch, results, strict=True):
+                said = result.suggestions if isinstance(result, Advanced | Closed) else ()
+                if said:
+                    # What searched is replaced by what it found, in its place and at its price.
+                    suggested += [Candidate(t, candidate.logprob, candidate.length) for t in said]
+                    await self.environment.free([_state_of(result)])
+                else:
+                    edges.append(self._edge(node, candidate, result))
+            todo = suggested + todo
+        await self._grow(node, edges)
+        self.events(Expanded(self.theorem, node, self.meter.nodes))
+
+    def _edge(self, node: Node, candidate: Candidate, result: StepResult) -> Edge:
+        seconds = self.meter.seconds
+        match result:
+            case LeanLost():
+                self._count_loss(candidate.tactic, result)
+                return Edge(
+                    node, candidate, "lost", f"{type(result).__name__}: {result}", (), True, seconds
+                )
+            case Rejected(error, kind):
+                return Edge(node, candidate, "rejected", f"{kind}: {error}", (), True, seconds)
+            case TimedOut(spent, deterministic):
+                why = "heartbeats" if deterministic else f"{spent:.1f} s"
+                return Edge(node, candidate, "timeout", why, (), True, seconds)
+            case Closed():
+                return Edge(node, candidate, "closed", seconds=seconds)
+            case Advanced(state):
+                children = tuple(self._children(node, candidate, state))
+                return Edge(node, candidate, "advanced", "", children, False, seconds)
+
+    def _count_loss(self, tactic: str, error: LeanLost) -> None:
+        """A tactic that took Lean along twice is not tried again, and nothing is concluded from it.
+
+        Some tactics overflow a memory or a stack, and the search can go on without them. Processes that
+        are killed from outside, or a Lean that dies of everything, are trouble that has nothing to do
+        with the theorem: "not found" would be a lie.
+        """
+        self.lost[tactic] = error
+        trouble = [e for e in self.lost.values() if not is_own_fault(e)]
+        if len(trouble) >= _MAX_TROUBLE or len(self.lost) >= _MAX_LOST:
+            raise error
+
+    def _children(self, node: Node, candidate: Candidate, state: ProofState) -> Iterable[Child]:
+        every = tuple(range(len(state.goals)))
+        for part in independent(state.goals) if self.settings.split else (every,):
+            goals = tuple(state.goals[i] for i in part)
+            key = key_of(goals)
+            known = self.tree.find(key) if self.settings.merge else None
+            if known is None:
+                logprob = node.logprob + candidate.logprob
+                yield Child(self._node(state, part, key, node, logprob), part)
+            else:
+                yield Child(known, part, bridge(goals, key, known.key))
+
+    def _node(
+        self, state: ProofState, part: Part, key: Key, source: Node | None, logprob: float
+    ) -> Node:
+        return self.tree.add_node(state, part, key, source, logprob, self.meter.seconds)
+
+    async def _grow(self, node: Node, edges: Sequence[Edge]) -> None:
+        """Put the edges into the tree, and what they lead to into the frontier."""
+        self.tree.expand(node, edges)
+        fresh: dict[int, Node] = {}
+        again: dict[int, Node] = {}
+        for edge in edges:
+            for child in edge.children:
+                target, logprob = child.node, node.logprob + edge.candidate.logprob
+                if target.parents[0] is edge:
+                    fresh[target.id] = target
+                else:
+                    # Reached once more: perhaps a better way, perhaps only now wanted.
+                    if _better(logprob, node.length + 1, target, self.settings.scoring):
+                        target.logprob, target.length = logprob, node.length + 1
+                    again[target.id] = target
+        await self._rank(list(fresh.values()))
+        for target in again.values():
+            target.score = self._score(target)
+            self.frontier.push(target)
+
+    async def _rank(self, nodes: Sequence[Node]) -> None:
+        if self.value is not None and nodes:
+            energies = await self.value.energies([node.goals for node in nodes])
+            for node, energy in zip(nodes, energies, strict=True):
+                node.energy = energy
+        for node in nodes:
+            node.score = self._score(node)
+            self.frontier.push(node)
+
+    def _score(self, node: Node) -> float:
+        return score(self.settings.scoring, node.logprob, node.length, node.energy)
+
+
+def is_own_fault(error: LeanLost) -> bool:
+    """Whether the process ended of what it was asked, and not of a signal or of garbled output."""
+    return isinstance(error, LeanMemoryExceeded) or (
+        isinstance(error, LeanDied) and error.signal is None
+    )
+
+
+def _better(logprob: float, length: int, node: Node, scoring: Scoring) -> bool:
+    return score(scoring, logprob, length, None) > score(scoring, node.logprob, node.length, None)
+
+
+def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
+    return list({candidate.tactic: candidate for candidate in reversed(candidates)}.values())[::-1]
+
+
+def _state_of(result: StepResult) -> ProofState:
+    assert isinstance(result, Advanced | Closed)
+    return result.state

@@ -1,0 +1,50 @@
+"""What a search may spend, and the one clock it may look at."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+# Why a search ended without a proof: a budget, or nothing left to try within it.
+Limit = Literal["nodes", "depth", "seconds", "candidates"]
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """Limits of one search. A node is spent when its candidates are tried.
+
+    `seconds` is off by default, because then the same seed gives the same result on any machine.
+    """
+
+    nodes: int = 100
+    depth: int = 50
+    candidates: int = 8
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if self.nodes < 1 or self.depth < 1 or self.candidates < 1:
+            raise ValueError("a budget has at least one node, one step of depth and one candidate")
+
+
+class Meter:
+    """Counts what one search has spent of its budget."""
+
+    def __init__(self, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
+        self.budget = budget
+        self._clock = clock
+        self._begun = clock()
+        self.nodes = 0
+
+    @property
+    def seconds(self) -> float:
+        return self._clock() - self._begun
+
+    def spent(self) -> Limit | None:
+        """The budget that allows no further node, if one is used up."""
+        if self.nodes >= self.budget.nodes:
+            return "nodes"
+        if self.budget.seconds is not None and self.seconds >= self.budget.seconds:
+            return "seconds"
+        return None

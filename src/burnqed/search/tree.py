@@ -1,0 +1,281 @@
+"""The search tree: what was tried, what came of it, and the proof in it.
+
+It is an AND/OR graph. A node is a goal to be proved (or several that share metavariables); any one
+of its edges will do. An edge is a tactic; all nodes that it leads to must be proved. Equal states are
+one node, which may then be reached by several edges, and through a loop also from itself.
+
+Statuses only move forward:
+
+    OPEN -> EXPANDED -> PROVED
+                     -> FAILED     every edge is dead; said of the candidates tried, not of the goal
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import Literal
+
+from burnqed.core.types import Candidate, Goal, ProofState
+from burnqed.search.keys import Key
+from burnqed.search.split import Part
+
+# What came of a tactic. `lost`: it took Lean with it, so nothing is known.
+Result = Literal["closed", "advanced", "rejected", "timeout", "lost"]
+Origin = Literal["search", "noise", "probe", "walk"]
+
+
+class Status(Enum):
+    OPEN = "open"
+    EXPANDED = "expanded"
+    PROVED = "proved"
+    FAILED = "failed"
+
+
+_NEXT = {
+    Status.OPEN: {Status.EXPANDED},
+    Status.EXPANDED: {Status.PROVED, Status.FAILED},
+    Status.PROVED: set[Status](),
+    Status.FAILED: set[Status](),
+}
+
+
+@dataclass(slots=True, eq=False)
+class Node:
+    """A goal, and the edges tried at it. `parents` are the edges that lead here, the first first."""
+
+    id: int
+    state: ProofState
+    part: Part  # the goals of `state` that are this node's
+    key: Key
+    depth: int  # steps from the root, by the shortest way
+    logprob: float  # of the best way
+    length: int  # of the best way
+    seconds: float  # since the search began
+    energy: float | None = None
+    score: float = 0.0
+    status: Status = Status.OPEN
+    edges: list[Edge] = field(default_factory=list)
+    parents: list[Edge] = field(default_factory=list)
+    proof: Edge | None = None  # the first edge whose children were all proved
+
+    @property
+    def goals(self) -> tuple[Goal, ...]:
+        return tuple(self.state.goals[i] for i in self.part)
+
+    @property
+    def text(self) -> str:
+        return "\n\n".join(goal.text for goal in self.goals)
+
+
+@dataclass(frozen=True, slots=True)
+class Child:
+    """A node that an edge leads to: which goals of the edge's state it stands for.
+
+    `bridge` is the tactic that gives hypotheses the names that they have at the node, if they differ.
+    """
+
+    node: Node
+    part: Part
+    bridge: str = ""
+
+
+@dataclass(slots=True, eq=False)
+class Edge:
+    """A tactic tried at a node. Dead: it did not work, came back to where it was, or a child failed."""
+
+    source: Node
+    candidate: Candidate
+    result: Result
+    error: str = ""
+    children: tuple[Child, ...] = ()
+    dead: bool = False
+    seconds: float = 0.0
+
+    @property
+    def proved(self) -> bool:
+        return not self.dead and all(child.node.status is Status.PROVED for child in self.children)
+
+
+class Tree:
+    """Nodes by number (the root is 0) and by key."""
+
+    def __init__(self) -> None:
+        self.nodes: list[Node] = []
+        self._by_key: dict[str, Node] = {}
+
+    @property
+    def root(self) -> Node:
+        return self.nodes[0]
+
+    @property
+    def proved(self) -> bool:
+        return self.root.status is Status.PROVED
+
+    def find(self, key: Key) -> Node | None:
+        """The node of an equal state."""
+        return self._by_key.get(key.text)
+
+    def add_node(
+        self,
+        state: ProofState,
+        part: Part,
+        key: Key,
+        source: Node | None,
+        logprob: float,
+        seconds: float,
+    ) -> Node:
+        """A new open node, one step below `source`."""
+        node = Node(
+            id=len(self.nodes),
+            state=state,
+            part=part,
+            key=key,
+            depth=0 if source is None else source.depth + 1,
+            logprob=logprob,
+            length=0 if source is None else source.length + 1,
+            seconds=seconds,
+        )
+        self.nodes.append(node)
+        self._by_key.setdefault(key.text, node)
+        return node
+
+    def expand(self, node: Node, edges: Sequence[Edge]) -> None:
+        """Record all that was tried at a node, and what follows from it for the nodes above."""
+        _advance(node, Status.EXPANDED)
+        node.edges = list(edges)
+        for edge in edges:
+            edge.dead = edge.result not in ("closed", "advanced") or any(
+                child.node is node for child in edge.children
+            )
+            for child in edge.children:
+                child.node.parents.append(edge)
+                self._raise(child.node, node.depth + 1)
+        self._settle(node)
+
+    def _raise(self, node: Node, depth: int) -> None:
+        """A shorter way to a node is a shorter way to all below it."""
+        todo = [(node, depth)]
+        while todo:
+            this, depth = todo.pop()
+            if depth < this.depth:
+                this.depth = depth
+                todo += [(child.node, depth + 1) for edge in this.edges for child in edge.children]
+
+    def _settle(self, node: Node) -> None:
+        todo = [node]
+        while todo:
+            this = todo.pop()
+            if this.status is not Status.EXPANDED:
+                continue
+            for edge in this.edges:
+                edge.dead = edge.dead or any(c.node.status is Status.FAILED for c in edge.children)
+            proof = next((edge for edge in this.edges if edge.proved), None)
+            if proof is not None:
+                this.proof = proof
+                _advance(this, Status.PROVED)
+            elif all(edge.dead for edge in this.edges):
+                _advance(this, Status.FAILED)
+            else:
+                continue
+            todo += [edge.source for edge in this.parents]
+
+    def wanted(self, node: Node) -> bool:
+        """Whether a proof of the root could still use a proof of this node."""
+        seen = {node.id}
+        todo = [node]
+        while todo:
+            this = todo.pop()
+            if this.status in (Status.PROVED, Status.FAILED):
+                continue
+            if this is self.root:
+                return True
+            for edge in this.parents:
+                if not edge.dead and edge.source.id not in seen:
+                    seen.add(edge.source.id)
+                    todo.append(edge.source)
+        return False
+
+    def edges(self) -> Iterator[Edge]:
+        for node in self.nodes:
+            yield from node.edges
+
+    def proof_edges(self) -> list[Edge]:
+        """The edges of the root's proof, each once, from the root down; none if there is no proof."""
+        found: dict[int, Edge] = {}
+        todo = [self.root] if self.proved else []
+        while todo:
+            node = todo.pop()
+            if node.id in found:
+                continue
+            assert node.proof is not None
+            found[node.id] = node.proof
+            todo += [child.node for child in reversed(node.proof.children)]
+        return list(found.values())
+
+    def check_invariants(self) -> None:
+        """Raise AssertionError if the tree is not what this module says it is."""
+        for index, node in enumerate(self.nodes):
+            assert node.id == index
+            assert bool(node.edges) <= (node.status is not Status.OPEN), "an open node has no edges"
+            assert node.logprob <= 0
+            assert (node is self.root) or node.parents, "every node is led to"
+            assert node.depth == (min(e.source.depth + 1 for e in node.parents) if index else 0)
+            _check_status(node)
+            for edge in node.edges:
+                assert edge.source is node
+                assert (edge.result == "advanced") == bool(edge.children)
+                covered = sorted(i for child in edge.children for i in child.part)
+                assert covered == list(range(len(covered))), "the parts are the goals, each once"
+                for child in edge.children:
+                    assert self.nodes[child.node.id] is child.node
+                    assert edge in child.node.parents
+        _check_well_founded(self.nodes)
+
+
+def _advance(node: Node, status: Status) -> None:
+    if status not in _NEXT[node.status]:
+        raise ValueError(f"node {node.id} cannot go from {node.status.value} to {status.value}")
+    node.status = status
+
+
+def _check_status(node: Node) -> None:
+    match node.status:
+        case Status.OPEN:
+            assert not node.edges
+            assert node.proof is None
+        case Status.EXPANDED:
+            assert not any(edge.proved for edge in node.edges)
+            assert any(not edge.dead for edge in node.edges)
+        case Status.PROVED:
+            assert node.proof is not None
+            assert node.proof.proved
+            assert node.proof in node.edges
+        case Status.FAILED:
+            assert all(edge.dead for edge in node.edges)
+
+
+def _check_well_founded(nodes: Sequence[Node]) -> None:
+    """No proof leads back to its own node."""
+    done: set[int] = set()
+    for start in nodes:
+        path: list[tuple[Node, Iterator[Child]]] = []
+        on_path: set[int] = set()
+
+        def enter(node: Node, path: list[tuple[Node, Iterator[Child]]], on_path: set[int]) -> None:
+            assert node.id not in on_path, "a proof that rests on itself"
+            on_path.add(node.id)
+            path.append((node, iter(node.proof.children if node.proof else ())))
+
+        if start.id not in done:
+            enter(start, path, on_path)
+        while path:
+            node, children = path[-1]
+            child = next(children, None)
+            if child is None:
+                path.pop()
+                on_path.discard(node.id)
+                done.add(node.id)
+            elif child.node.id not in done:
+                enter(child.node, path, on_path)

@@ -1,0 +1,58 @@
+"""From a search tree to rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from burnqed.search.tree import Edge, Tree
+from burnqed.trajectories.labels import Labels
+from burnqed.trajectories.schema import Origin, StepRow
+
+
+@dataclass(frozen=True, slots=True)
+class Provenance:
+    """Which run a row comes from, and how it searched."""
+
+    run: str
+    iteration: int = 0
+    origin: Origin = "search"
+    temperature: float = 0.0
+
+
+def rows_of(tree: Tree, theorem: str, verified: bool, provenance: Provenance) -> list[StepRow]:
+    """A row for each tried step, node by node. `verified`: the judge accepted the proof."""
+    labels = Labels(tree, verified)
+    goal = tree.root.text
+    texts = {node.id: node.text for node in tree.nodes if node.edges}
+    return [
+        _row(edge, theorem, goal, texts[edge.source.id], labels, provenance) for edge in tree.edges()
+    ]
+
+
+def _row(
+    edge: Edge, theorem: str, goal: str, state: str, labels: Labels, provenance: Provenance
+) -> StepRow:
+    node = edge.source
+    return StepRow(
+        run=provenance.run,
+        theorem=theorem,
+        node=node.id,
+        parent=node.parents[0].source.id if node.parents else None,
+        children=tuple(child.node.id for child in edge.children),
+        depth=node.depth,
+        state=state,
+        root_goal=goal,
+        tactic=edge.candidate.tactic,
+        logprob=edge.candidate.logprob,
+        energy=node.energy,
+        score=node.score,
+        outcome=edge.result,
+        error=edge.error,
+        label=labels.label(edge),
+        on_proof_path=id(edge) in labels.path,
+        remaining_steps=labels.remaining(edge),
+        origin=provenance.origin,
+        temperature=provenance.temperature,
+        iteration=provenance.iteration,
+        seconds=edge.seconds,
+    )

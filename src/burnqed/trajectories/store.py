@@ -1,0 +1,254 @@
+"""A directory of parts, which only ever grows.
+
+A part appears by one rename, with the rows and the records of some theorems: a reader or a resumed
+run sees all of it or none. Saving writes one new file and looks at no old one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from filelock import FileLock, Timeout
+
+from burnqed.core.errors import CorruptError, InfrastructureError, InputError
+from burnqed.trajectories.part import Footer, encode, open_whole, read_footer
+from burnqed.trajectories.recover import recover
+from burnqed.trajectories.schema import StepRow, TheoremRecord
+from burnqed.trajectories.tables import NAMES, join, to_rows, to_table
+
+# Theorems share a row group until it has this many rows; none is split.
+GROUP_ROWS = 512
+BATCH_ROWS = 16384
+_NAME = re.compile(r"part-(\d{6,})\.parquet(\.damaged)?")
+
+OnProblem = Callable[[str], None]
+
+
+class DamagedPart(UserWarning):
+    """A part is not whole; the message says which, and what of it was read."""
+
+
+def warn(problem: str) -> None:
+    """What happens to a problem unless the caller takes it."""
+    warnings.warn(problem, DamagedPart, stacklevel=3)
+
+
+# ------------------------------------------------------------------------------- writing
+
+
+@contextlib.contextmanager
+def open_writer(directory: Path, on_problem: OnProblem = warn) -> Iterator[TrajectoryWriter]:
+    """The one writer of a directory (made where there is none). What was added is saved at the end.
+
+    What a killed run left half written is removed. A part whose footer is damaged says no longer
+    which theorems it has, so they count as not searched, and it is moved aside (`.damaged`) lest
+    their rows be there twice.
+    """
+    with _storage("write to", directory):
+        directory.mkdir(parents=True, exist_ok=True)
+        lock = FileLock(directory / ".lock", timeout=0, thread_local=False)
+        try:
+            lock.acquire()
+        except Timeout:
+            raise InputError(
+                f"{directory} is being written by another burn-qed",
+                hint="wait until it ends, or give this one a directory of its own",
+            ) from None
+    try:
+        writer = TrajectoryWriter(directory, *_take_over(directory, on_problem))
+        try:
+            yield writer
+        finally:
+            writer.save()
+    finally:
+        lock.release()
+
+
+class TrajectoryWriter:
+    """Made by `open_writer`. `earlier` are the records that were there when it was opened.
+
+    `save` may run in another thread than `add`.
+    """
+
+    def __init__(self, directory: Path, number: int, earlier: Sequence[TheoremRecord]) -> None:
+        self.directory = directory
+        self.earlier = tuple(earlier)
+        self._number = number
+        self._pending: list[tuple[TheoremRecord, pa.Table]] = []
+        self._saving = threading.Lock()
+
+    def add(self, record: TheoremRecord, rows: Sequence[StepRow]) -> None:
+        """Keep a finished theorem for the next save. Raises `ValueError` for rows that do not fit."""
+        self._pending.append((record, to_table(rows)))
+
+    @property
+    def pending(self) -> int:
+        """How many theorems the next save will write."""
+        return len(self._pending)
+
+    def save(self) -> Path | None:
+        """Write what was added as a new part; None when there was nothing.
+
+        When it raises, nothing is lost: what was added stays for the next call. That call writes
+        the same number again, so that a part which became visible just before the failure is
+        replaced and not doubled.
+        """
+        with self._saving:
+            entries = list(self._pending)
+            if not entries:
+                return None
+            path = self.directory / f"part-{self._number:06d}.parquet"
+            data = encode(
+                list(_groups(table for _, table in entries)), [record for record, _ in entries]
+            )
+            _publish(path, data)
+            self._number += 1
+            del self._pending[: len(entries)]
+            return path
+
+
+def _groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    group: list[pa.Table] = []
+    for table in tables:
+        if table.num_rows:
+            group.append(table)
+        if sum(entry.num_rows for entry in group) >= GROUP_ROWS:
+            yield join(group)
+            group = []
+    if group:
+        yield join(group)
+
+
+def _publish(path: Path, data: bytes) -> None:
+    """The file with these bytes, on the disk, or no file."""
+    temporary = path.with_name(path.name + ".tmp")
+    with _storage("write", path):
+        try:
+            with temporary.open("wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.rename(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
+        _sync_names(path.parent)
+
+
+def _sync_names(directory: Path) -> None:
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _take_over(directory: Path, on_problem: OnProblem) -> tuple[int, list[TheoremRecord]]:
+    """Tidy up after whoever wrote here before: the next part's number, and the records so far."""
+    with _storage("write to", directory):
+        for leftover in directory.glob("part-*.tmp"):
+            leftover.unlink(missing_ok=True)
+        names = [match for path in directory.iterdir() if (match := _NAME.fullmatch(path.name))]
+    number = max((int(match[1]) + 1 for match in names), default=0)
+    records: list[TheoremRecord] = []
+    for path in _parts(directory):
+        try:
+            records += _footer(path).records()
+        except CorruptError as damage:
+            aside = path.with_name(path.name + ".damaged")
+            with _storage("rename", path):
+                path.rename(aside)
+                _sync_names(directory)
+            on_problem(f"{damage.message}; moved to {aside.name}, its theorems count as not searched")
+    return number, records
+
+
+# ------------------------------------------------------------------------------- reading
+
+
+def read_records(directory: Path, on_problem: OnProblem = warn) -> list[TheoremRecord]:
+    """Every searched theorem, in the order in which they were saved. Reads the ends of files only."""
+    records: list[TheoremRecord] = []
+    for path in _parts(directory):
+        try:
+            records += _footer(path).records()
+        except CorruptError as damage:
+            on_problem(f"{damage.message}; which theorems it has is not known")
+    return records
+
+
+def iter_steps(
+    directory: Path, columns: Sequence[str] = NAMES, on_problem: OnProblem = warn
+) -> Iterator[pa.RecordBatch]:
+    """The steps as Arrow record batches, part by part; a part is checked before its first batch.
+
+    Of a damaged part come the theorems that are whole.
+    """
+    if unknown := set(columns) - set(NAMES):
+        raise ValueError(f"no such column: {', '.join(sorted(unknown))}")
+    for path in _parts(directory):
+        file = _open(path, on_problem)
+        if file is not None:
+            yield from file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns))
+
+
+def iter_rows(directory: Path, on_problem: OnProblem = warn) -> Iterator[StepRow]:
+    """The steps one by one: convenient, and slower than batches."""
+    return to_rows(iter_steps(directory, NAMES, on_problem))
+
+
+def _parts(directory: Path) -> list[Path]:
+    if not directory.is_dir():
+        raise InputError(f"{directory} is not a directory of trajectories")
+    with _storage("read", directory):
+        found = [match for path in directory.iterdir() if (match := _NAME.fullmatch(path.name))]
+    whole = sorted((int(match[1]), match[0]) for match in found if not match[2])
+    return [directory / name for _, name in whole]
+
+
+def _footer(path: Path) -> Footer:
+    with _storage("read", path), _named(path), path.open("rb") as file:
+        return read_footer(file)
+
+
+def _open(path: Path, on_problem: OnProblem) -> pq.ParquetFile | None:
+    with _storage("read", path):
+        data = path.read_bytes()
+    try:
+        with _named(path):
+            return open_whole(data)
+    except CorruptError as damage:
+        file = recover(data)
+        rows = file.metadata.num_rows if file else 0
+        on_problem(f"{damage.message}; {rows} rows of whole theorems can be read")
+        return file
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Errors about "it" become errors about this file."""
+    try:
+        yield
+    except CorruptError as error:
+        raise CorruptError(f"{path} is damaged: {error.message}", hint=error.hint) from None
+    except InputError as error:
+        raise InputError(f"{path} cannot be read: {error.message}", hint=error.hint) from None
+
+
+@contextlib.contextmanager
+def _storage(verb: str, path: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InfrastructureError(
+            f"cannot {verb} {path}: {error.strerror or error}",
+            hint=f"look at room and permissions of {path.parent}; what was saved before is kept",
+        ) from error

@@ -1,0 +1,92 @@
+"""Rows as Arrow tables, and back."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, get_args
+
+import pyarrow as pa
+
+from burnqed.trajectories.schema import VERSION, Label, Origin, StepResultName, StepRow
+
+VERSION_KEY = b"burnqed.version"
+
+# Each candidate of a node repeats the node's state, each row of a theorem its goal: a dictionary
+# holds such a text once, on disk and in memory.
+_REPEATED = pa.dictionary(pa.int32(), pa.string())
+_TYPES: dict[str, pa.DataType] = {
+    "run": _REPEATED,
+    "theorem": _REPEATED,
+    "node": pa.int32(),
+    "parent": pa.int32(),
+    "children": pa.list_(pa.int32()),
+    "depth": pa.int32(),
+    "state": _REPEATED,
+    "root_goal": _REPEATED,
+    "tactic": pa.string(),
+    "logprob": pa.float64(),
+    "energy": pa.float64(),
+    "score": pa.float64(),
+    "outcome": _REPEATED,
+    "error": pa.string(),
+    "label": _REPEATED,
+    "on_proof_path": pa.bool_(),
+    "remaining_steps": pa.int32(),
+    "origin": _REPEATED,
+    "temperature": pa.float64(),
+    "iteration": pa.int32(),
+    "seconds": pa.float64(),
+}
+_NULLABLE = {"parent", "energy", "remaining_steps"}
+_ALLOWED = {"outcome": StepResultName, "label": Label, "origin": Origin}
+NAMES = tuple(field.name for field in dataclasses.fields(StepRow))
+
+SCHEMA = pa.schema(
+    [pa.field(name, _TYPES[name], nullable=name in _NULLABLE) for name in NAMES],
+    metadata={VERSION_KEY: str(VERSION).encode()},
+)
+TEXTS = [name for name in NAMES if _TYPES[name] in (_REPEATED, pa.string())]
+
+
+def to_table(rows: Sequence[StepRow]) -> pa.Table:
+    """The rows as one table. Raises `ValueError` for a row that does not fit the schema.
+
+    Half of a surrogate pair, which JSON can spell and UTF-8 cannot, becomes a question mark: a
+    strange character is no reason to lose a search.
+    """
+    columns = []
+    for name in NAMES:
+        values = [getattr(row, name) for row in rows]
+        try:
+            columns.append(_column(name, values))
+        except UnicodeEncodeError:
+            columns.append(_column(name, [text.encode("utf-8", "replace").decode() for text in values]))
+        except (pa.ArrowException, OverflowError, TypeError) as error:
+            raise ValueError(f"column {name}: {error}") from error
+    return pa.Table.from_arrays(columns, schema=SCHEMA)
+
+
+def _column(name: str, values: list[Any]) -> pa.Array:
+    array = pa.array(values, type=_TYPES[name])
+    if array.null_count and name not in _NULLABLE:
+        raise ValueError(f"column {name}: a value is missing")
+    if name in _ALLOWED:
+        strange = set(array.dictionary.to_pylist()) - set(get_args(_ALLOWED[name]))
+        if strange:
+            raise ValueError(f"column {name}: no such value: {', '.join(sorted(strange))}")
+    return array
+
+
+def join(tables: Sequence[pa.Table]) -> pa.Table:
+    """Several tables as one, each text in its dictionary once."""
+    return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
+
+
+def to_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[StepRow]:
+    """The rows of batches that have every column."""
+    for batch in batches:
+        columns = [batch.column(name).to_pylist() for name in NAMES]
+        children = NAMES.index("children")
+        columns[children] = [tuple(nodes) for nodes in columns[children]]
+        yield from (StepRow(*values) for values in zip(*columns, strict=True))

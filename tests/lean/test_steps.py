@@ -1,0 +1,175 @@
+"""Steps on some of a state's goals, in Lean: what they see, what they leave, what is refused."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from burnqed.core.types import (
+    Advanced,
+    Closed,
+    ProofState,
+    Proposition,
+    Rejected,
+    Theorem,
+    TheoremText,
+    TimedOut,
+)
+from burnqed.lean import protocol
+from burnqed.lean.pool import Pool
+from burnqed.lean.protocol import request_line
+from burnqed.lean.session import Session, open_session
+
+pytestmark = pytest.mark.lean
+
+THREE = Theorem("t", Proposition("∀ (p q : Prop) (n : Nat), p → q → p ∧ q ∧ ∃ k, k = n"))
+
+
+async def step(
+    session: Session, state: ProofState, tactic: str, goals: Sequence[int] | None = None
+) -> ProofState:
+    outcome = await session.apply(state, tactic, goals)
+    assert isinstance(outcome, Advanced | Closed), outcome
+    return outcome.state
+
+
+async def three_goals(session: Session) -> ProofState:
+    state = await session.start(THREE)
+    return await step(session, state, "intro p q n hp hq; refine ⟨?_, ?_, ?_⟩")
+
+
+def targets(state: ProofState) -> list[str]:
+    return [goal.target for goal in state.goals]
+
+
+async def test_each_goal_in_a_line_of_its_own(lean_pool: Pool) -> None:
+    async with open_session(lean_pool) as session:
+        state = await three_goals(session)
+        assert targets(state) == ["p", "q", "∃ k, k = n"]
+        for goal, tactic in ((0, "exact hp"), (1, "exact hq"), (2, "exact ⟨n, rfl⟩")):
+            outcome = await session.apply(state, tactic, [goal])
+            # Closed, though the rest of the proof is open.
+            assert isinstance(outcome, Closed), outcome
+        line = await step(session, state, "have h := hq", [1])
+        assert targets(line) == ["q"]
+        two = await step(session, line, "have k : p := hp; refine (And.intro ?_ ?_ : q ∧ p).1", [0])
+        assert targets(two) == ["q", "p"]
+        assert isinstance(await session.apply(two, "exact k", [1]), Closed)
+        assert isinstance(await session.apply(two, "exact h", [0]), Closed)
+        assert targets(await step(session, two, "exact h")) == ["p"]
+
+
+async def test_a_step_sees_the_goals_it_is_given_in_their_order(lean_pool: Pool) -> None:
+    async with open_session(lean_pool) as session:
+        state = await three_goals(session)
+        assert targets(await step(session, state, "skip", [2, 0])) == ["∃ k, k = n", "p"]
+        assert isinstance(await session.apply(state, "all_goals assumption", [1, 0]), Closed)
+        assert isinstance(await session.apply(state, "all_goals assumption"), Rejected)
+        assert targets(await step(session, state, "rotate_left", [0, 1])) == ["q", "p"]
+
+
+async def test_the_lines_together_are_a_proof(lean_pool: Pool) -> None:
+    async with open_session(lean_pool) as session:
+        state = await three_goals(session)
+        for tactic in ("exact hp", "exact hq", "exact ⟨n, rfl⟩"):
+            state = await step(session, state, tactic)
+        assert (await session.certify(state)).ok
+        alone = await step(session, await three_goals(session), "exact hq", [1])
+        certificate = await session.certify(alone)
+        assert not certificate.ok
+        assert "metavariables" in certificate.desc
+
+
+async def test_holes(lean_pool: Pool) -> None:
+    async with open_session(lean_pool) as session:
+        state = await three_goals(session)
+        assert [goal.holes for goal in state.goals] == [(), (), ()]
+        split = await step(session, state, "apply Exists.intro", [2])
+        equation, witness = split.goals
+        assert (equation.target, witness.target) == ("?refine_3.w = n", "Nat")
+        assert equation.holes == (witness.name,)
+        assert witness.holes == ()
+        chain = await step(session, split, "apply Eq.trans; apply Eq.trans")
+        named = {hole for goal in chain.goals for hole in goal.holes or ()}
+        # Whatever is open in a goal is a goal itself, so that who shares one is seen to.
+        assert witness.name in named
+        assert named <= {goal.name for goal in chain.goals}
+        # Below a binder there is a delayed assignment between the hole and its goal.
+        below = await step(session, split, "have : ∀ x : Nat, x = x := by intro x; rfl")
+        assert below.goals[0].holes == (witness.name,)
+
+
+async def test_a_hypothesis_and_a_let_with_holes(lean_pool: Pool) -> None:
+    async with open_session(lean_pool) as session:
+        state = await session.start(Theorem("t", Proposition("∀ f : Nat → Nat, ∃ k, f k = f 0")))
+        split = await step(session, state, "intro f; apply Exists.intro")
+        witness = split.goals[1].name
+        for tactic in (
+            "have h := Eq.refl (f ?w); clear h; let m := ?w; skip",
+            "have h : f ?w = f ?w := rfl",
+        ):
+            goal = (await step(session, split, tactic)).goals[0]
+            assert goal.holes == (witness,)
+
+
+async def test_what_waits_for_a_goal_left_out_is_refused(lean_pool: Pool) -> None:
+    async with open_session(lean_pool) as session:
+        state = await session.start(Theorem("t", Proposition("(∀ k : Nat, k = k) → ∃ k : Nat, k = k")))
+        split = await step(session, state, "intro h; apply Exists.intro")
+        assert targets(split) == ["?w = ?w", "Nat"]
+        alone = await session.apply(split, "exact h ?w", [0])
+        assert isinstance(alone, Rejected)
+        assert "metavariables" in alone.error
+        assert targets(await step(session, split, "exact h ?w")) == ["Nat"]
+        assert isinstance(await session.apply(split, "exact 1", [1]), Closed)
+
+
+async def test_a_hole_that_is_no_goal_is_refused(lean_pool: Pool) -> None:
+    """`let rec` leaves one for what is lifted out at the end of a theorem: it comes to nothing here."""
+    async with open_session(lean_pool) as session:
+        state = await session.start(Theorem("t", Proposition("∀ a b : Nat, a ≤ a + b")))
+        state = await step(session, state, "intro a b")
+        outcome = await session.apply(state, "let rec f : Nat → Nat := fun x => x")
+        assert isinstance(outcome, Rejected)
+        assert "metavariables" in outcome.error
+        assert len((await step(session, state, "apply Nat.le_trans")).goals) == 3
+
+
+async def test_a_budget_for_each_tactic(lean_pool: Pool) -> None:
+    slow = "(intro n; (iterate 40 (have : n + 0 = n := by omega)); rfl)"
+    goal = Theorem("t", Proposition("∀ n : Nat, n = n"))
+    async with open_session(lean_pool, heartbeats=20) as session:
+        state = await session.start(goal)
+        results = await session.apply_batch(state, [slow, "intro n", slow, "intro n; rfl"])
+        assert [type(result) for result in results] == [TimedOut, Advanced, TimedOut, Closed]
+        assert isinstance(results[0], TimedOut)
+        assert results[0].deterministic
+        assert 0 < session.lean_seconds < 10
+    async with open_session(lean_pool) as session:
+        assert isinstance(await session.apply(await session.start(goal), slow), Closed)
+
+
+async def test_a_theorem_with_binders(lean_pool: Pool) -> None:
+    source = "theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := by sorry"
+    async with open_session(lean_pool) as session:
+        state = await session.start(Theorem("t", TheoremText(source)))
+        assert [goal.holes for goal in state.goals] == [()]
+        both = await step(session, state, "constructor")
+        assert isinstance(await session.apply(both, "exact h.1", [1]), Closed)
+
+
+async def test_the_commands_themselves(lean_pool: Pool) -> None:
+    async with lean_pool.lease() as worker:
+        start = await worker.request(protocol.start(Proposition("∀ p q : Prop, p → q → p ∧ q")))
+        assert [goal["target"]["pp"] for goal in start["goals"]] == ["∀ (p q : Prop), p → q → p ∧ q"]
+        split = protocol.qed_batch(start["stateId"], ["intro p q hp hq; constructor"])
+        state = (await worker.request(split))["results"][0]["nextStateId"]
+        for strange in ([2], [0, 0], []):
+            reply = await worker.request(protocol.qed_batch(state, ["skip"], strange))
+            assert reply["error"] == "index"
+        # Pantograph's command asks about the whole proof, as it always did.
+        line = protocol.goal_tactic(state, 1, "exact hq", resume=False)
+        assert (await worker.request(line))["rootHasMVar"] is True
+        line = request_line("qed.batch", stateId=state, goalIds=[1], tactics=["exact hq"], print=False)
+        (entry,) = (await worker.request(line))["results"]
+        assert entry["nGoals"] == 0
+        assert not {"goals", "rootHasMVar", "hasHoles"} & entry.keys()

@@ -1,0 +1,251 @@
+"""What is written is read, whole, once, and whatever happens meanwhile."""
+
+from __future__ import annotations
+
+import random
+import re
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from burnqed.core.errors import InfrastructureError, InputError
+from burnqed.trajectories import part
+from burnqed.trajectories.store import DamagedPart, iter_rows, iter_steps, open_writer, read_records
+from burnqed.trajectories.tables import SCHEMA, VERSION_KEY
+from tests.trajectories.samples import name, record, rows, steps_of, write
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def expected(numbers: range) -> tuple[list[object], list[object]]:
+    return (
+        [record(number, steps_of(number)) for number in numbers],
+        [row for number in numbers for row in rows(number, steps_of(number))],
+    )
+
+
+def test_what_is_written_is_read(tmp_path: Path) -> None:
+    write(tmp_path, range(10))
+    write(tmp_path, range(10, 12))
+    records, steps = expected(range(12))
+    assert read_records(tmp_path) == records
+    assert list(iter_rows(tmp_path)) == steps
+    assert sorted(p.name for p in tmp_path.glob("p*")) == ["part-000000.parquet", "part-000001.parquet"]
+
+
+def test_columns_are_read_alone(tmp_path: Path) -> None:
+    write(tmp_path, range(10))
+    states = [row.state for number in range(10) for row in rows(number, steps_of(number))]
+    batches = list(iter_steps(tmp_path, columns=["state", "children"]))
+    assert batches[0].schema.names == ["state", "children"]
+    assert [state for batch in batches for state in batch.column("state").to_pylist()] == states
+    with pytest.raises(ValueError, match="no such column: stat"):
+        list(iter_steps(tmp_path, columns=["stat"]))
+
+
+def test_a_part_is_parquet_for_everybody(tmp_path: Path) -> None:
+    path = write(tmp_path, range(10))
+    table = pq.read_table(path, page_checksum_verification=True)
+    assert table.num_rows == sum(steps_of(number) for number in range(10))
+    assert table.column("theorem").to_pylist()[-1] == name(9)
+
+
+def test_nothing_to_save_is_no_part(tmp_path: Path) -> None:
+    with open_writer(tmp_path) as writer:
+        assert writer.save() is None
+    assert read_records(tmp_path) == []
+    assert list(iter_steps(tmp_path)) == []
+
+
+def test_theorems_without_steps_are_kept(tmp_path: Path) -> None:
+    with open_writer(tmp_path) as writer:
+        writer.add(record(1, 0), [])
+    assert read_records(tmp_path) == [record(1, 0)]
+    assert list(iter_steps(tmp_path)) == []
+
+
+def test_what_was_added_is_saved_when_the_body_fails(tmp_path: Path) -> None:
+    def stopped() -> None:
+        with open_writer(tmp_path) as writer:
+            writer.add(record(1, 8), rows(1, 8))
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        stopped()
+    assert read_records(tmp_path) == [record(1, 8)]
+
+
+def test_rows_that_do_not_fit_are_refused_when_added(tmp_path: Path) -> None:
+    bad = rows(1, 8)
+    object.__setattr__(bad[3], "label", "perhaps")
+    with open_writer(tmp_path) as writer:
+        with pytest.raises(ValueError, match="column label: no such value: perhaps"):
+            writer.add(record(1, 8), bad)
+        object.__setattr__(bad[3], "label", "unknown")
+        object.__setattr__(bad[3], "node", None)
+        with pytest.raises(ValueError, match="column node"):
+            writer.add(record(1, 8), bad)
+        assert writer.pending == 0
+
+
+def test_halves_of_surrogates_do_not_lose_a_search(tmp_path: Path) -> None:
+    strange = rows(1, 8)
+    object.__setattr__(strange[3], "state", "x \ud835 y")
+    object.__setattr__(strange[4], "tactic", "\udfff")
+    with open_writer(tmp_path) as writer:
+        writer.add(record(1, 8), strange)
+    back = list(iter_rows(tmp_path))
+    assert (back[3].state, back[4].tactic) == ("x ? y", "?")
+    assert back[5] == strange[5]
+
+
+def test_a_second_writer_is_refused(tmp_path: Path) -> None:
+    with open_writer(tmp_path) as writer:
+        writer.add(record(1, 8), rows(1, 8))
+        with pytest.raises(InputError, match="being written by another"), open_writer(tmp_path):
+            pass
+    with open_writer(tmp_path) as writer:
+        assert writer.earlier == (record(1, 8),)
+
+
+def test_a_newer_format_is_refused_and_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(part, "SCHEMA", SCHEMA.with_metadata({VERSION_KEY: b"2"}))
+        path = write(tmp_path, range(5))
+    with pytest.raises(InputError, match=r"part-000000\.parquet cannot be read: it has .* format 2"):
+        read_records(tmp_path)
+    with pytest.raises(InputError, match="format 2") as refusal:
+        list(iter_steps(tmp_path))
+    assert "upgrade" in refusal.value.hint
+    with pytest.raises(InputError, match="format 2"), open_writer(tmp_path):
+        pass
+    assert path.exists()
+
+
+def test_no_directory_is_said(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="not a directory of trajectories"):
+        read_records(tmp_path / "nowhere")
+
+
+def test_saving_looks_at_nothing_that_is_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the old parts gone and listing forbidden, a save does what it always does."""
+
+    def forbidden(*_: object) -> None:
+        raise AssertionError("a save lists a directory")
+
+    with open_writer(tmp_path) as writer:
+        for number in range(5):
+            writer.add(record(number, 8), rows(number, 8))
+            writer.save()
+        for old in tmp_path.glob("part-*"):
+            old.unlink()
+        writer.add(record(5, 8), rows(5, 8))
+        with monkeypatch.context() as patch:
+            patch.setattr("os.listdir", forbidden)
+            patch.setattr("os.scandir", forbidden)
+            path = writer.save()
+    assert path == tmp_path / "part-000005.parquet"
+    assert read_records(tmp_path) == [record(5, 8)]
+
+
+def test_a_truncated_part_is_moved_aside_by_the_next_writer(tmp_path: Path) -> None:
+    first = write(tmp_path, range(6))
+    second = write(tmp_path, range(6, 9))
+    first.write_bytes(first.read_bytes()[:-100])
+    problems: list[str] = []
+    with open_writer(tmp_path, problems.append) as writer:
+        assert [entry.theorem for entry in writer.earlier] == [name(number) for number in range(6, 9)]
+        for number in range(6):
+            writer.add(record(number, steps_of(number)), rows(number, steps_of(number)))
+    (problem,) = problems
+    assert f"{first} is damaged" in problem
+    assert "moved to part-000000.parquet.damaged" in problem
+    assert sorted(p.name for p in tmp_path.glob("part*")) == [
+        "part-000000.parquet.damaged",
+        second.name,
+        "part-000002.parquet",
+    ]
+    found = sorted(iter_rows(tmp_path), key=lambda row: int(row.theorem.split("_")[1]))
+    assert found == expected(range(9))[1]
+
+
+def test_damage_is_a_warning_unless_the_caller_takes_it(tmp_path: Path) -> None:
+    path = write(tmp_path, range(6))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.warns(DamagedPart, match=re.escape(str(path))):
+        assert read_records(tmp_path) == []
+    with pytest.warns(DamagedPart, match="rows of whole theorems can be read"):
+        assert list(iter_rows(tmp_path)) == expected(range(6))[1]
+
+
+def test_a_killed_writer_leaves_whole_parts(tmp_path: Path) -> None:
+    """kill -9 at random moments: what it said to be saved is there, all of it, once, and no warning."""
+    chance = random.Random(7)
+    for _ in range(15):
+        command = [sys.executable, "-m", "tests.trajectories.busy_writer", str(tmp_path)]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
+        assert process.stdout is not None
+        said = process.stdout.readline()
+        time.sleep(chance.random() * 0.08)
+        process.kill()
+        said = (said + process.communicate()[0]).split()[-1]
+        found = read_records(tmp_path)
+        assert len(found) >= int(said)
+        assert found == expected(range(len(found)))[0]
+    assert list(iter_rows(tmp_path)) == expected(range(len(found)))[1]
+    with open_writer(tmp_path):
+        assert not list(tmp_path.glob("*.tmp"))
+
+
+def test_a_full_disk_loses_nothing(tmp_path: Path) -> None:
+    """The system refuses to write on (a limit on file sizes); with room again, the same save works."""
+    code = f"""
+import resource
+from pathlib import Path
+from burnqed.core.errors import InfrastructureError
+from burnqed.trajectories.store import open_writer
+from tests.trajectories.samples import record, rows
+
+directory = Path({str(tmp_path)!r})
+with open_writer(directory) as writer:
+    writer.add(record(0, 8), rows(0, 8))
+    writer.save()
+    for number in range(1, 9):
+        writer.add(record(number, 300), rows(number, 300))
+    room = resource.getrlimit(resource.RLIMIT_FSIZE)
+    for limit in (0, 100, 20_000):
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, room[1]))
+        try:
+            writer.save()
+        except InfrastructureError as error:
+            print(error.message, "|", error.hint)
+        else:
+            raise SystemExit("there was room")
+        assert [path.name for path in directory.glob("part*")] == ["part-000000.parquet"]
+        assert writer.pending == 8
+    resource.setrlimit(resource.RLIMIT_FSIZE, room)
+"""
+    done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    assert len(lines) == 3
+    assert all(
+        f"cannot write {tmp_path}/part-000001.parquet: File too large | look" in s for s in lines
+    )
+    assert read_records(tmp_path) == [record(0, 8), *(record(number, 300) for number in range(1, 9))]
+    assert len(list(iter_rows(tmp_path))) == 8 + 8 * 300
+
+
+def test_a_directory_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with (
+        pytest.raises(InfrastructureError, match="cannot write to"),
+        open_writer(tmp_path / "file" / "x"),
+    ):
+        pass
