@@ -48,6 +48,8 @@ def _overview(s: Summary) -> Table:
 
     table.add_row("theorems", str(s.theorems))
     table.add_row(Text("proved", style="green"), share(s.proved))
+    for nodes, count in s.proved_within.items():
+        table.add_row(f"  within {nodes} nodes", share(count))
     for budget, count in s.exhausted.items():
         table.add_row(f"exhausted: {budget}", share(count))
     for kind, count in s.errors.items():

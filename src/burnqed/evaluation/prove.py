@@ -19,8 +19,8 @@ from burnqed.search.events import EventSink, ignore
 from burnqed.search.script import Script, script_of, tactics_of
 
 # What one tactic of a search may use, in the units of Lean's `maxHeartbeats`, whose default is
-# 200,000: what succeeds at all mostly does so with a twentieth of it.
-HEARTBEATS = 10_000
+# 200,000: what succeeds at all mostly does so with a hundredth of it.
+HEARTBEATS = 4_000
 DEFAULT_HEARTBEATS = 200_000
 
 

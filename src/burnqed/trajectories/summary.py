@@ -15,6 +15,7 @@ from burnqed.trajectories.schema import TheoremOutcome, TheoremRecord
 if TYPE_CHECKING:
     import pyarrow as pa
 
+BUDGETS = (1, 10, 30, 100, 300, 1000, 3000)
 STEP_COLUMNS = ("outcome", "label", "origin")
 
 
@@ -50,6 +51,7 @@ class Summary:
 
     theorems: int
     proved: int
+    proved_within: dict[int, int]  # by nodes: what a smaller budget would have proved
     exhausted: dict[str, int]
     errors: dict[str, int]
     nodes: int
@@ -91,6 +93,7 @@ def summarize(records: Sequence[TheoremRecord], step_counts: StepCounts | None =
     return Summary(
         theorems=len(records),
         proved=sum(record.outcome == "proved" for record in records),
+        proved_within=_within(records),
         exhausted=_reasons(records, "exhausted"),
         errors=_reasons(records, "error"),
         nodes=sum(nodes),
@@ -108,6 +111,13 @@ def summarize(records: Sequence[TheoremRecord], step_counts: StepCounts | None =
         step_counts=step_counts,
         lines=tuple(_line(record) for record in records),
     )
+
+
+def _within(records: Sequence[TheoremRecord]) -> dict[int, int]:
+    """Exact, because a search with fewer nodes is the beginning of the one with more."""
+    most = max((record.nodes for record in records), default=0)
+    used = [record.nodes for record in records if record.outcome == "proved"]
+    return {n: sum(nodes <= n for nodes in used) for n in BUDGETS if n <= most}
 
 
 def _reasons(records: Sequence[TheoremRecord], outcome: TheoremOutcome) -> dict[str, int]:

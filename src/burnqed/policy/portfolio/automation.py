@@ -26,6 +26,10 @@ _LIBRARY = frozenset({
 })  # fmt: skip
 
 
+# A goal that says more than this is hardly a lemma of the library, and looking for it takes long.
+_LIBRARY_LIKE = 300
+
+
 def closers(r: Reading) -> Iterator[Rated]:
     """Single tactics that end most goals that can be ended."""
     if r.shape.kind in ("forall", "implies") and r.target[0] in "∀":
@@ -49,7 +53,8 @@ def closers(r: Reading) -> Iterator[Rated]:
     if r.facts:
         yield "simp_all", -0.7
     yield "grind", -0.4
-    yield "exact?", -1.6
+    if len(r.all_text) < _LIBRARY_LIKE:
+        yield "exact?", -1.6
     if re.search(r"\bif\b|\bmatch\b", r.all_text):
         yield "split <;> simp_all", -1.2
         yield "split <;> omega", -1.6
@@ -105,7 +110,8 @@ def tidying(r: Reading) -> Iterator[Rated]:
         )
         yield f"simp only [{expand}] at *; omega", -2.0
         yield f"simp only [{expand}] at *", -3.8
-    yield "rw?", -4.4
+    if len(r.all_text) < _LIBRARY_LIKE:
+        yield "rw?", -4.4
 
 
 def _lemmas(r: Reading) -> list[str]:
@@ -127,6 +133,7 @@ def definitions(r: Reading) -> list[str]:
 
 def unfolding(r: Reading) -> Iterator[Rated]:
     """Definitions opened, and induction along the recursion of a function."""
+    pack = ", ".join(definitions(r)[:4])
     for i, name in enumerate(definitions(r)[:4]):
         yield f"simp [{name}]", -1.6 - 0.3 * i
         yield f"unfold {name}", -2.2 - 0.3 * i
@@ -135,8 +142,9 @@ def unfolding(r: Reading) -> Iterator[Rated]:
         call = call_of(name, r.target)
         if call:
             yield f"fun_induction {call}", -2.0 - 0.3 * i
-            yield f"fun_induction {call} <;> simp_all", -1.8 - 0.3 * i
-            yield f"fun_induction {call} <;> grind", -2.0 - 0.3 * i
+            yield f"fun_induction {call} <;> simp_all [{pack}]", -1.8 - 0.3 * i
+            yield f"fun_induction {call} <;> grind [{pack}]", -1.8 - 0.3 * i
+            yield f"fun_induction {call} <;> simp_all [{pack}] <;> omega", -2.2 - 0.3 * i
             yield f"fun_cases {call}", -3.4 - 0.3 * i
     library = [c for c in r.constants if c.split(".")[0] in _LIBRARY and "." in c]
     for i, name in enumerate(library[:3]):

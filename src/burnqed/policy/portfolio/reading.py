@@ -237,16 +237,22 @@ class Reading:
         """Names in the target that are neither hypotheses nor bound nor keywords."""
         local = set(self._kinds) | {h.name for h in self.goal.hypotheses}
         bound = set(re.findall(r"(?:fun|λ|∀|∃)\s+\(?([^\s,:()]+)", self.target))
-        found = []
-        # Behind a dot it is a field, and the name of its constant is not in the text.
-        words = [m.group() for m in IDENT.finditer(self.target) if self.target[m.start() - 1] != "."]
-        for word in dict.fromkeys(words):
-            if word in _KEYWORDS or "✝" in word:
+        types = {v.name: v.head for v in self.variables}
+        found: dict[str, None] = {}
+        for match in IDENT.finditer(self.target):
+            word = match.group()
+            head, last = word.partition(".")[0], word.rpartition(".")[2]
+            # Behind a dot it is a field, and the name of its constant is not in the text.
+            if self.target[match.start() - 1] == "." or word in _KEYWORDS or "✝" in word:
                 continue
-            head = word.split(".")[0]
-            if word not in local and head not in local and head not in bound and len(word) > 1:
-                found.append(word)
-        return found
+            if head in types and head != word:
+                for field in word.split(".")[1:]:
+                    found[f"{types[head]}.{field}"] = None  # `t.height` of a `t : Tree α`
+            elif word not in local and head not in local and head not in bound and len(word) > 1:
+                found[word] = None
+                if word.count(".") > 1:
+                    found[f"{head}.{last}"] = None  # `Tree.leaf.height`
+        return list(found)
 
     def mentions(self, name: str, text: str) -> bool:
         return any(t == name or t.startswith(name + ".") for t in TOKEN.findall(text))

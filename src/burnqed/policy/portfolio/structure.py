@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import combinations
 
 from burnqed.policy.candidates import Rated
+from burnqed.policy.portfolio.automation import definitions
 from burnqed.policy.portfolio.reading import Reading, Shape, Variable, premises
 
 _INDUCTIVE = {
@@ -21,6 +23,8 @@ _CASES = {
     "Ordering": "cases {v}",
     "Except": "cases {v} with\n| error {x} => ?_\n| ok {x} => ?_",
 }
+
+_NOT_INDUCTIVE = ("Prop", "Type", "Sort", "Rat")
 
 
 def introductions(r: Reading) -> Iterator[Rated]:
@@ -110,19 +114,23 @@ def _witnesses(r: Reading) -> Iterator[Rated]:
     """Terms of the goal, and small numbers, as what is said to exist."""
     binder = re.match(r"∃!? ?\(?([^\s,:]+)(?: : ([^,)]+))?", r.target)
     type = (binder[2] or "").strip() if binder else ""
-    terms = [v.name for v in r.variables if not type or v.type == type or type == ""]
+    terms = [v.name for v in r.variables if not type or v.type == type]
     if type in ("", "Nat", "Int"):
+        numbers = [v.name for v in r.of_type("Nat", "Int")]
+        terms += [f"{a} - {b}" for a in numbers[:3] for b in numbers[:3] if a != b]
         terms += [str(n) for n in [0, 1, 2, *r.numerals] if n < 10**5]
-        terms += [f"{v.name} + 1" for v in r.of_type("Nat", "Int")]
+        terms += [f"{a} + {b}" for a, b in combinations(numbers[:3], 2)]
+        terms += [f"{a} * {b}" for a, b in combinations(numbers[:3], 2)]
+        terms += [f"{v} + 1" for v in numbers[:3]] + [f"{v} / 2" for v in numbers[:2]]
     yield "refine ⟨_, rfl⟩", -2.2
     yield "exact ⟨_, rfl⟩", -2.2
     yield "constructor", -2.8
     yield "simp", -1.0
-    for i, term in enumerate(dict.fromkeys(terms)):
-        if i < 10:
-            yield f"refine ⟨{term}, ?_⟩", -1.8 - 0.15 * i
-            yield f"exact ⟨{term}, by simp_all⟩", -2.4 - 0.15 * i
-            yield f"exact ⟨{term}, by omega⟩", -2.6 - 0.15 * i
+    for i, term in enumerate(list(dict.fromkeys(terms))[:14]):
+        yield f"refine ⟨{term}, ?_⟩", -1.8 - 0.15 * i
+        yield f"exact ⟨{term}, by omega⟩", -2.0 - 0.12 * i
+        yield f"exact ⟨{term}, by simp_all⟩", -2.4 - 0.15 * i
+        yield f"exact ⟨{term}, by grind⟩", -2.6 - 0.15 * i
 
 
 def inductions(r: Reading) -> Iterator[Rated]:
@@ -130,51 +138,65 @@ def inductions(r: Reading) -> Iterator[Rated]:
     if r.target.startswith("∀"):
         return
     used = [v for v in r.variables if r.mentions(v.name, r.target)]
+    pack = ", ".join(definitions(r)[:4])
     for i, v in enumerate(used[:5]):
-        names = _names(r, v)
-        lower = 0.25 * i
+        # A second induction on what is left of the first is seldom the idea.
+        again = any(r.mentions(v.name, t) for f, t in r.facts.items() if f.startswith("ih"))
+        weight = -0.25 * i - 1.5 * again
+        others = [o.name for o in used if o.name != v.name and not r.mentions(o.name, v.type)]
         if v.head in _INDUCTIVE:
-            # A second induction on what is left of the first is seldom the idea.
-            lower += 1.5 * any(r.mentions(v.name, t) for f, t in r.facts.items() if f.startswith("ih"))
-            text = _INDUCTIVE[v.head].format(**names)
-            yield text, -1.3 - lower
-            yield f"induction {v.name} <;> simp_all", -1.9 - lower
-            yield f"induction {v.name} <;> grind", -1.7 - lower
-            others = [o.name for o in used if o.name != v.name and not _in_type(o.name, v, r)]
-            if others:
-                general = text.replace(" with\n", f" generalizing {' '.join(others)} with\n", 1)
-                yield general, -2.2 - lower
-                brief = f"induction {v.name} generalizing {' '.join(others)} <;> "
-                yield f"{brief}simp_all", -2.6 - lower
-                yield f"{brief}grind", -2.4 - lower
-        if v.head == "Nat":
-            strong = (
-                f"induction {v.name} using Nat.strongRecOn with\n| ind {v.name} {names['ih']} => ?_"
-            )
-            yield strong, -3.0 - lower
+            yield from _named_induction(r, v, others, weight)
         if v.head in _CASES:
-            yield _CASES[v.head].format(**names), -2.4 - lower
-            yield f"cases {v.name} <;> simp_all", -2.2 - lower
-            yield f"cases {v.name} <;> grind", -2.4 - lower
-        elif (
-            v.head not in ("Prop", "Type", "Sort", "Rat") and "→" not in v.type and v.type[0].isupper()
-        ):
-            yield f"cases {v.name}", -3.4 - lower
-            yield f"cases {v.name} <;> simp_all", -2.8 - lower
-            yield f"cases {v.name} <;> grind", -3.0 - lower
-            if v.head not in ("Fin", "BitVec", "Array", "String", "Vector"):
-                yield f"induction {v.name} <;> simp_all", -3.0 - lower
-                yield f"induction {v.name} <;> grind", -3.0 - lower
-        elif "×" in v.type:
-            yield f"obtain ⟨{r.fresh('x')}, {r.fresh('y')}⟩ := {v.name}", -1.6 - lower
+            yield _CASES[v.head].format(**_names(r, v)), -2.4 + weight
+        if v.head in _INDUCTIVE or _may_be_inductive(v):
+            yield from _finished(f"induction {v.name}", pack, -1.6 + weight)
+            if others:
+                general = f"induction {v.name} generalizing {' '.join(others)}"
+                yield from _finished(general, pack, -2.3 + weight)
+        if v.head in _CASES or _may_be_inductive(v):
+            yield from _finished(f"cases {v.name}", pack, -2.2 + weight)
+        if _may_be_inductive(v):
+            yield f"induction {v.name}", -2.0 + weight
+            yield f"cases {v.name}", -3.2 + weight
+        if "×" in v.type and "→" not in v.type:
+            yield f"obtain ⟨{r.fresh('x')}, {r.fresh('y')}⟩ := {v.name}", -1.6 + weight
+
+
+def _named_induction(r: Reading, v: Variable, others: list[str], weight: float) -> Iterator[Rated]:
+    """With names for what the cases bring; from the start, with other variables free, or strong."""
+    names = _names(r, v)
+    text = _INDUCTIVE[v.head].format(**names)
+    yield text, -1.3 + weight
+    if others:
+        general = text.replace(" with\n", f" generalizing {' '.join(others)} with\n", 1)
+        yield general, -2.2 + weight
+    if v.head == "Nat":
+        strong = f"induction {v.name} using Nat.strongRecOn with\n| ind {v.name} {names['ih']} => ?_"
+        yield strong, -3.0 + weight
+
+
+def _finished(step: str, pack: str, weight: float) -> Iterator[Rated]:
+    """A step that splits, and a finisher for all that it leaves, which knows the definitions."""
+    yield f"{step} <;> simp_all", weight - 0.3
+    yield f"{step} <;> grind", weight - 0.1
+    if pack:
+        yield f"{step} <;> simp_all [{pack}]", weight + 0.1
+        yield f"{step} <;> grind [{pack}]", weight
+        yield f"{step} <;> simp_all [{pack}] <;> omega", weight - 0.3
+
+
+def _may_be_inductive(v: Variable) -> bool:
+    """Whether it looks like data of somebody's own type."""
+    return (
+        v.head not in (*_INDUCTIVE, *_CASES, *_NOT_INDUCTIVE)
+        and "→" not in v.type
+        and "×" not in v.type
+        and v.type[0].isupper()
+    )
 
 
 def _names(r: Reading, v: Variable) -> dict[str, str]:
     return {"v": v.name, "ih": r.fresh("ih"), "x": r.fresh("x" if v.name != "x" else "y")}
-
-
-def _in_type(name: str, v: Variable, r: Reading) -> bool:
-    return r.mentions(name, v.type)
 
 
 def later_start(r: Reading) -> Iterator[Rated]:
