@@ -1,4 +1,4 @@
-# Two commands: `make demo` proves a theorem with real Lean, `make test` passes the tests.
+# Two commands: `make demo` proves theorems with real Lean, `make test` passes the tests.
 # Both set up .venv first and leave .venv/bin/burn-qed.
 
 PYTHON ?= python3
@@ -9,7 +9,7 @@ BIN := $(VENV)/bin
 
 demo: $(BIN)/burn-qed
 	$(BIN)/burn-qed lean install
-	$(BIN)/burn-qed check examples/first.lean
+	$(BIN)/burn-qed prove examples/five.lean
 
 test: check
 	$(BIN)/burn-qed lean install
@@ -23,6 +23,8 @@ check: $(BIN)/burn-qed
 
 bench: $(BIN)/burn-qed
 	$(BIN)/python bench/lean.py --setup
+	$(BIN)/python bench/search.py
+	$(BIN)/python bench/trajectories.py
 
 $(BIN)/burn-qed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)

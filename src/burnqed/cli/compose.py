@@ -9,6 +9,8 @@ from typing import Annotated
 
 import typer
 
+from burnqed.core.errors import InputError
+from burnqed.core.types import LeakRule
 from burnqed.evaluation.prove import Prover
 from burnqed.lean.embedded.progress import Terminal
 from burnqed.lean.pool import Pool
@@ -58,6 +60,15 @@ def lean(
     with Terminal() as progress:
         toolchain = find(progress, kind, project.resolve() if project else None)
         return toolchain, toolchain.launch(arguments)
+
+
+def leak_rule(given: str) -> LeakRule:
+    """The rule by its name."""
+    match given:
+        case "self" | "module":
+            return given
+        case _:
+            raise InputError(f"no leak rule {given}", hint="--leak-rule is self or module")
 
 
 @asynccontextmanager

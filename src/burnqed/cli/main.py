@@ -12,7 +12,7 @@ from typing import Annotated
 
 import typer
 
-from burnqed.cli.commands import check, doctor, lean, prove, repl, search, summary
+from burnqed.cli.commands import check, data, doctor, lean, prove, repl, search, summary
 from burnqed.core.errors import BurnQedError
 
 app = typer.Typer(
@@ -24,6 +24,7 @@ app = typer.Typer(
     epilog="Start with [bold]burn-qed doctor[/bold]: it says what is there and what is missing.",
 )
 app.add_typer(lean.app, name="lean")
+app.add_typer(data.app, name="data")
 app.command("prove")(prove.prove_command)
 app.command("search")(search.search_command)
 app.command("summary")(summary.summary_command)

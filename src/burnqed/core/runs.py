@@ -20,8 +20,9 @@ def open_run(directory: Path, asked: Mapping[str, Any], *, resume: bool) -> None
     directory, so it is refused.
     """
     path = directory / MANIFEST
-    if not path.exists():
-        if directory.exists() and any(directory.iterdir()):
+    names = _names(directory)
+    if MANIFEST not in names:
+        if not all(_is_leftover(name) for name in names):
             raise InputError(
                 f"{directory} is not empty, and holds no run", hint="give another directory with --out"
             )
@@ -41,11 +42,29 @@ def open_run(directory: Path, asked: Mapping[str, Any], *, resume: bool) -> None
         )
 
 
+def _names(directory: Path) -> list[str]:
+    try:
+        return [path.name for path in directory.iterdir()]
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        raise InputError(
+            f"cannot use {directory}: {error.strerror}", hint="give another directory with --out"
+        ) from error
+
+
+def _is_leftover(name: str) -> bool:
+    """Whether it is what `publish` leaves of a manifest when it is killed."""
+    return name.startswith(f".{MANIFEST}.") and name.endswith(".tmp")
+
+
 def read_manifest(directory: Path) -> dict[str, Any]:
     """What was asked of the run in a directory."""
     path = directory / MANIFEST
     try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError("it is not a JSON object")
     except FileNotFoundError:
         raise InputError(f"{directory} holds no run: there is no {MANIFEST}") from None
     except (OSError, ValueError) as error:
@@ -58,13 +77,16 @@ def publish(path: Path, text: str) -> None:
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(path)
+        try:
+            with temporary.open("w", encoding="utf-8") as file:
+                file.write(text)
+                file.flush()
+                os.fsync(file.fileno())
+            temporary.replace(path)
+        except BaseException:
+            temporary.unlink(missing_ok=True)
+            raise
     except OSError as error:
-        temporary.unlink(missing_ok=True)
         raise InfrastructureError(
             f"cannot write {path}: {error.strerror or error}",
             hint="free some space, or use --out elsewhere",

@@ -93,10 +93,12 @@ def _entry(path: Path, index: int, fields: Any, leak_rule: LeakRule | None) -> E
     name = fields.get("name")
     if not isinstance(name, str) or not name:
         raise wrong("has no name")
+    if not _is_unicode(fields):
+        raise wrong("is not valid Unicode text")
     constant = fields.get("constant")
     if constant is not None:
         rule = leak_rule or fields.get("leak_rule", "module")
-        if not isinstance(constant, str) or rule not in get_args(LeakRule):
+        if not isinstance(constant, str) or not constant or rule not in get_args(LeakRule):
             raise wrong(f"({name}) has a bad `constant` or `leak_rule`")
         return Entry(Theorem(name, LibraryConstant(constant, rule)), fields)
     text = fields.get("statement")
@@ -107,8 +109,19 @@ def _entry(path: Path, index: int, fields: Any, leak_rule: LeakRule | None) -> E
         raise wrong(f"({name}) has a context that is no text")
     if context or _THEOREM.search(text):
         return Entry(Theorem(name, TheoremText(f"{context}\n{text}".strip("\n"))), fields)
-    levels = fields.get("levels") or ()
+    levels = fields.get("levels") or []
+    if not isinstance(levels, list) or not all(isinstance(level, str) for level in levels):
+        raise wrong(f"({name}) has bad `levels`: a list of names is wanted")
     return Entry(Theorem(name, Proposition(text, tuple(levels))), fields)
+
+
+def _is_unicode(fields: dict[str, Any]) -> bool:
+    """JSON can say half a surrogate pair, which nothing after it could write."""
+    try:
+        json.dumps(fields, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _refuse_duplicates(path: Path, entries: Sequence[Entry]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from burnqed.core.ports import Environment
@@ -11,6 +12,9 @@ from burnqed.search.script import Script
 _MOST_TACTICS = 300  # what shortening may cost; a long proof is shortened as far as that goes
 
 
+_LEMMAS = re.compile(r" \[([^\[\]\n]+)\]")
+
+
 class _Spent(Exception):
     pass
 
@@ -18,8 +22,8 @@ class _Spent(Exception):
 async def shorten(environment: Environment, theorem: Theorem, script: Script) -> Script:
     """The script less each step whose goal is also proved by what comes after it.
 
-    For a step that splits the goal, each of its branches is tried in its place. Lean has run the
-    result; the judge has not.
+    For a step that splits the goal, each of its branches is tried in its place; lists of lemmas lose
+    those that are not used. Lean has run the result; the judge has not.
     """
     state = await environment.start(theorem)
     return await _Shortener(environment).shorten(state, tuple(range(len(state.goals))), script)
@@ -38,7 +42,7 @@ class _Shortener:
             except _Spent:
                 return script
         if not script.rest:
-            return script
+            return Script(await self._fewer_lemmas(script.tactic, state, part))
         try:
             after = await self._apply(state, script.tactic, part)
         except _Spent:
@@ -50,6 +54,27 @@ class _Shortener:
             for goals, sub in zip(script.parts, script.rest, strict=True)
         ]
         return Script(script.tactic, script.parts, tuple(shorter))
+
+    async def _fewer_lemmas(self, tactic: str, state: ProofState, part: Sequence[int]) -> str:
+        """A finishing `simp [a, b, c]` without those that it does not need, the last dropped first."""
+        found = list(_LEMMAS.finditer(tactic))
+        if not found:
+            return tactic
+        listed = found[-1]
+        before, after = tactic[: listed.start()], tactic[listed.end() :]
+        lemmas = listed[1].split(", ")
+
+        def text(kept: Sequence[str]) -> str:
+            return f"{before} [{', '.join(kept)}]{after}" if kept else before + after
+
+        try:
+            for lemma in reversed(list(lemmas)):
+                kept = [other for other in lemmas if other != lemma]
+                if isinstance(await self._apply(state, text(kept), part), Closed):
+                    lemmas = kept
+        except _Spent:
+            pass
+        return text(lemmas)
 
     async def _proves(self, script: Script, state: ProofState, part: Sequence[int]) -> bool:
         after = await self._apply(state, script.tactic, part)

@@ -164,7 +164,8 @@ class _Search:
     async def _expand(self, node: Node, candidates: Sequence[Candidate]) -> None:
         self.meter.nodes += 1
         tried: set[str] = set()
-        edges: list[Edge] = []
+        # Kept as lost here, too, for else the node could fail without a trace of what was not tried.
+        edges = [self._not_again(node, c) for c in _distinct(candidates) if c.tactic in self.lost]
         todo = [c for c in candidates if c.tactic not in self.lost]
         while todo and not any(edge.result == "closed" for edge in edges):
             bunch, todo = todo[:_BUNCH], todo[_BUNCH:]
@@ -204,6 +205,10 @@ class _Search:
             case Advanced(state):
                 children = tuple(self._children(node, candidate, state))
                 return Edge(node, candidate, "advanced", "", children, False, seconds)
+
+    def _not_again(self, node: Node, candidate: Candidate) -> Edge:
+        why = f"not tried: {type(self.lost[candidate.tactic]).__name__} elsewhere"
+        return Edge(node, candidate, "lost", why, (), True, self.meter.seconds)
 
     def _count_loss(self, tactic: str, error: LeanLost) -> None:
         """A tactic that took Lean along twice is not tried again, and nothing is concluded from it.

@@ -17,20 +17,13 @@ class Labels:
 
     def __init__(self, tree: Tree, verified: bool) -> None:
         self.path = {id(edge) for edge in tree.proof_edges()} if verified else set[int]()
-        self._uncertain: dict[int, bool] = {}
+        self._failed = _failed_for_certain(tree)
         self._remaining: dict[int, int] = {}
 
     def label(self, edge: Edge) -> Label:
         if id(edge) in self.path:
             return "positive"
-        if edge.result == "rejected":
-            return "negative"
-        if edge.result != "advanced" or not edge.dead:
-            return "unknown"
-        failed = [child.node for child in edge.children if child.node.status is Status.FAILED]
-        if not failed:  # it led back to its own node
-            return "negative"
-        return "unknown" if all(self._is_uncertain(node) for node in failed) else "negative"
+        return "negative" if _is_refuted(edge, self._failed) else "unknown"
 
     def remaining(self, edge: Edge) -> int | None:
         """Steps from here to the end of the proof, this one counted, on the proof's path only."""
@@ -43,13 +36,27 @@ class Labels:
             self._remaining[node.id] = 1 + below
         return self._remaining[node.id]
 
-    def _is_uncertain(self, node: Node) -> bool:
-        """Whether it failed for want of an answer: a step below it timed out or was lost."""
-        if node.id not in self._uncertain:
-            self._uncertain[node.id] = False  # a loop adds nothing
-            self._uncertain[node.id] = any(
-                edge.result in ("timeout", "lost")
-                or any(self._is_uncertain(child.node) for child in edge.children)
-                for edge in node.edges
-            )
-        return self._uncertain[node.id]
+
+def _is_refuted(edge: Edge, failed: set[int]) -> bool:
+    return edge.result == "rejected" or any(
+        child.node is edge.source or child.node.id in failed for child in edge.children
+    )
+
+
+def _failed_for_certain(tree: Tree) -> set[int]:
+    """The nodes that failed whatever the steps might have done that timed out or were lost.
+
+    The least such set, because of loops: a node is not refuted by leading to itself over others.
+    """
+    failed: set[int] = set()
+    todo = [node for node in reversed(tree.nodes) if node.status is Status.FAILED]
+    while True:
+        left: list[Node] = []
+        for node in todo:  # mostly children first, so that once is mostly enough
+            if all(_is_refuted(edge, failed) for edge in node.edges):
+                failed.add(node.id)
+            else:
+                left.append(node)
+        if len(left) == len(todo):
+            return failed
+        todo = left

@@ -212,7 +212,7 @@ def _prove_file(
     else:
         if not write:
             typer.echo(filled, nl=False)
-        _print_holes(result, path)
+        _print_holes(result)
     codes = [_exit_code(h.outcome, h.reason) for h in result.holes]
     if 3 in codes:
         return 3
@@ -247,8 +247,8 @@ def _hole_json(result: HoleResult) -> dict[str, Any]:
     }
 
 
-def _print_holes(result: FileResult, path: Path | None) -> None:
-    table = Table("sorry at", "in", "outcome", "nodes", "s", "the judge on its theorem")
+def _print_holes(result: FileResult) -> None:
+    table = Table("line", "in", "outcome", "nodes", "s", "the judge on its theorem")
     verdicts = {v.theorem: v for v in result.verdicts}
     for found in result.holes:
         hole = found.hole
@@ -256,7 +256,7 @@ def _print_holes(result: FileResult, path: Path | None) -> None:
         said = "" if verdict is None else "accepted" if verdict.accepted else verdict.reason
         style = "green" if found.outcome == "found" else "yellow"
         outcome = Text(f"{found.outcome} {found.reason}".strip(), style=style)
-        place = f"{path or ''}:{hole.line}:{hole.column + 1}"
+        place = f"{hole.line}:{hole.column + 1}"
         table.add_row(
             Text(place), Text(hole.declaration or "example"), outcome, str(found.nodes),
             f"{found.seconds:.1f}", Text(said.split("\n")[0][:200]),

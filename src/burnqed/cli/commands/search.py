@@ -12,7 +12,6 @@ import typer
 from burnqed.cli import compose, tables
 from burnqed.cli.progress import SetProgress
 from burnqed.core.runs import open_run
-from burnqed.core.types import LeakRule
 from burnqed.data.index import read_index
 from burnqed.evaluation.prove import HEARTBEATS
 from burnqed.evaluation.run import SAVE_EVERY, Plan, run, unfinished
@@ -66,7 +65,7 @@ def search_command(
     """
     from burnqed.trajectories.store import open_writer, read_records
 
-    rule = _leak_rule(leak_rule)
+    rule = None if leak_rule is None else compose.leak_rule(leak_rule)
     index = read_index(theorems, rule)
     modules = tuple(dict.fromkeys(["Init", *(imports or ())]))
     found, spec = compose.lean(toolchain, project, modules)
@@ -106,14 +105,6 @@ def exit_code(records: list[TheoremRecord]) -> int:
     if not kinds:
         return 0
     return 2 if kinds == {"statement"} else 3
-
-
-def _leak_rule(given: str | None) -> LeakRule | None:
-    match given:
-        case None | "self" | "module":
-            return given
-        case _:
-            raise typer.BadParameter("the leak rule is self or module", param_hint="--leak-rule")
 
 
 class _Stop:

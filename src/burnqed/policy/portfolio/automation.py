@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from burnqed.policy.candidates import Rated
-from burnqed.policy.portfolio.reading import TOKEN, Reading
+from burnqed.policy.portfolio.reading import TOKEN, Reading, strip_brackets
 
 # Lemmas that open up what stands in a goal, where `simp` does not do so by itself.
 OPENING = {
@@ -75,7 +75,7 @@ def closers(r: Reading) -> Iterator[Rated]:
 
 
 def _extensionality(r: Reading) -> Iterator[Rated]:
-    sides = (r.shape.left, r.shape.right)
+    sides = (strip_brackets(r.shape.left), r.shape.right)
     if any(side.startswith("fun ") or "∘" in side for side in sides):
         yield f"funext {r.fresh('x')}", -1.0
         yield "funext; simp", -2.4

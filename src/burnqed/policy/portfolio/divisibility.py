@@ -8,12 +8,12 @@ from math import gcd
 
 from burnqed.policy.candidates import Rated
 from burnqed.policy.portfolio.numbers import among, is_used, numbers_of
-from burnqed.policy.portfolio.reading import Reading
+from burnqed.policy.portfolio.reading import Reading, is_numeral
 
 _MOST_RESIDUES = 13
 _NAT_MOD = "Nat.pow_succ, Nat.pow_mod, Nat.mul_mod, Nat.add_mod"
 _INT_MOD = "Int.pow_succ, Int.mul_emod, Int.add_emod, Int.sub_emod"
-_POWER = re.compile(r"(?<![\w.^*])(\d+) \^ (\w[\w₀-₉']*|\([^()]*\))")
+_POWER = re.compile(r"(?<![\w.^*])(\d{1,18}) \^ (\w[\w₀-₉']*|\([^()]*\))")
 
 
 def divisors(r: Reading) -> Iterator[Rated]:
@@ -38,10 +38,10 @@ def _divisibilities(r: Reading) -> Iterator[tuple[str, int, str]]:
     """Variables that divide a number: which, what, and the proof of it."""
     nats = {v.name for v in r.of_type("Nat")}
     for name, shape in r.fact_shapes.items():
-        if shape.kind == "dvd" and shape.left in nats and shape.right.isdigit():
+        if shape.kind == "dvd" and shape.left in nats and is_numeral(shape.right):
             yield shape.left, int(shape.right), name
         factors = re.fullmatch(r"(\w+) \* (\w+)", shape.left)
-        if shape.kind == "eq" and factors and shape.right.isdigit():
+        if shape.kind == "eq" and factors and is_numeral(shape.right):
             if factors[1] in nats:
                 yield factors[1], int(shape.right), f"⟨{factors[2]}, {name}.symm⟩"
             if factors[2] in nats:
@@ -54,11 +54,11 @@ def exponents(r: Reading) -> Iterator[Rated]:
     nats = {v.name for v in r.of_type("Nat")}
     steps: list[str] = []
     for name, shape in r.fact_shapes.items():
-        if shape.kind != "eq" or not shape.right.isdigit():
+        if shape.kind != "eq" or not is_numeral(shape.right):
             continue
         factors = shape.left.split(" * ")
         for i, factor in enumerate(factors):
-            match = re.fullmatch(r"(\d+) \^ (\w+)", factor)
+            match = re.fullmatch(r"(\d{1,18}) \^ (\w+)", factor)
             if match is None or match[2] not in nats or int(match[1]) < 2 or len(factors) > 2:
                 continue
             base, number, bound = int(match[1]), int(shape.right), 1
@@ -126,7 +126,7 @@ def powers(r: Reading) -> Iterator[Rated]:
                 )
                 continue
             inner = exponent.strip("()")
-            match = re.fullmatch(r"(\d+) \* (\w+)(?: \+ (\d+))?", inner)
+            match = re.fullmatch(r"(\d{1,18}) \* (\w+)(?: \+ (\d{1,18}))?", inner)
             if match and int(match[1]) % period == 0:
                 rest = pow(base, int(match[3] or 0), modulus)
                 simp = "simp [Nat.pow_add, Nat.pow_mul, Nat.pow_mod, Nat.mul_mod]"
@@ -148,7 +148,8 @@ def powers(r: Reading) -> Iterator[Rated]:
 
 
 def _moduli(r: Reading) -> list[int]:
-    found = re.findall(r"% (\d+)", r.all_text) + re.findall(r"(?<![\w.])(\d+) ∣", r.all_text)
+    found = re.findall(r"% (\d{1,4})\b", r.all_text)
+    found += re.findall(r"(?<![\w.])(\d{1,4}) ∣", r.all_text)
     return list(dict.fromkeys(int(m) for m in found if 2 <= int(m) <= 1000))
 
 

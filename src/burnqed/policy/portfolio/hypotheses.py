@@ -149,7 +149,7 @@ def instances(r: Reading) -> Iterator[Rated]:
         count = 0
         while count < len(binders) and binders[count].name is not None:
             count += 1
-        terms = _terms(r, binders[0].type)
+        terms = _terms(r, binders[0].type if binders else "")
         wanted = r.fresh("hi")
         choices = list(islice(product(terms, repeat=min(count, 2)), 12)) if count else []
         for j, choice in enumerate(choices[:6]):

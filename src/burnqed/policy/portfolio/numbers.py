@@ -12,7 +12,7 @@ from itertools import combinations
 from math import prod
 
 from burnqed.policy.candidates import Rated
-from burnqed.policy.portfolio.reading import Reading, Shape, Variable, shape_of
+from burnqed.policy.portfolio.reading import Reading, Shape, Variable, is_numeral, shape_of
 
 _SEARCH_SPACE = 12_000  # cases that the kernel is asked to look at
 _MOST_VALUES = 12  # of a variable that is split into its values
@@ -68,7 +68,8 @@ def _exhaust(
         return
     kept = [f for f in r.facts if f not in unfit and any(r.mentions(n, r.facts[f]) for n in names)]
     steps = [f"clear {' '.join(unfit)}"] if unfit else []
-    steps += _signs(r, numbers)
+    signs = _signs(r, numbers)
+    steps += signs
     below = []
     for i, (v, limit) in enumerate(zip(numbers, limits, strict=True)):
         hb = r.fresh(f"hb{i}")
@@ -85,6 +86,8 @@ def _exhaust(
                 f"⟨{value}, by {by}, by {by}⟩"
             )
             below.append((hb, k))
+    # What helped with the bounds is in the way of deciding: instances are found so deep and no deeper.
+    steps += [f"clear {sign.split()[1]}" for sign in signs]
     if kept:
         steps.append(f"revert {' '.join(kept)}")
     steps += [f"revert {name}" for _, name in reversed(below)]
@@ -102,7 +105,7 @@ def _signs(r: Reading, numbers: Sequence[Variable]) -> list[str]:
     return [
         f"have {r.fresh(f'hz{i}')} : 0 ≤ {a} * {b} := Int.mul_nonneg (by omega) (by omega)"
         for i, (a, b) in enumerate(combinations(ints, 2))
-        if re.search(rf"\b{a} \* {b}\b|\b{b} \* {a}\b", r.all_text)
+        if re.search(rf"(?<!\w)({re.escape(f'{a} * {b}')}|{re.escape(f'{b} * {a}')})(?!\w)", r.all_text)
     ]
 
 
@@ -134,14 +137,12 @@ def values(r: Reading) -> Iterator[Rated]:
 
 def _peel(r: Reading, v: Variable, top: int) -> str:
     """`omega` on each of the values, where they are too many for a disjunction by `omega`."""
-    k, hk = r.fresh("k"), r.fresh("hk")
-    value = v.name if v.head == "Nat" else f"{v.name}.toNat"
+    hk = r.fresh("hk")
+    k = v.name if v.head == "Nat" else r.fresh("k")
     values = list(range(top))
     inside = f"(by decide : ∀ i, i < {top} → i ∈ {values}) {k} (by omega)"
-    return (
-        f"obtain ⟨{k}, {hk}⟩ : ∃ {k} : Nat, {v.name} = {k} := ⟨{value}, by omega⟩\nsubst {hk}\n"
-        f"{among(hk, inside, k, values)} <;> omega"
-    )
+    natural = f"obtain ⟨{k}, rfl⟩ : ∃ {k} : Nat, {v.name} = {k} := ⟨{v.name}.toNat, by omega⟩\n"
+    return f"{natural if v.head == 'Int' else ''}{among(hk, inside, k, values)} <;> omega"
 
 
 def nonlinear(r: Reading) -> Iterator[Rated]:
@@ -244,9 +245,9 @@ def _known_bound(r: Reading, v: Variable) -> int | None:
     """The least n with v < n that a hypothesis states outright."""
     found = []
     for shape in _conjuncts(r):
-        if shape.kind in ("lt", "le") and shape.left == v.name and shape.right.isdigit():
+        if shape.kind in ("lt", "le") and shape.left == v.name and is_numeral(shape.right):
             found.append(int(shape.right) + (shape.kind == "le"))
-        elif shape.kind in ("gt", "ge") and shape.right == v.name and shape.left.isdigit():
+        elif shape.kind in ("gt", "ge") and shape.right == v.name and is_numeral(shape.left):
             found.append(int(shape.left) + (shape.kind == "ge"))
     return min(found, default=None)
 
@@ -257,7 +258,7 @@ def _is_positive(r: Reading, v: Variable) -> bool:
     shapes = [_upwards(shape) for shape in _conjuncts(r)]
     for _ in range(3):
         for low, high in shapes:
-            if high in above and low.isdigit():
+            if high in above and is_numeral(low):
                 return True
             if high in above and low:
                 above.add(low)

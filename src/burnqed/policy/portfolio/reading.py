@@ -70,6 +70,11 @@ def shape_of(text: str) -> Shape:
     return Shape("other", text)
 
 
+def is_numeral(text: str) -> bool:
+    """Whether it is a number written out, and one to compute with: `²` and a page of digits are not."""
+    return text.isdecimal() and len(text) < 20
+
+
 def strip_brackets(text: str) -> str:
     """Without brackets around the whole of it."""
     while text.startswith("(") and text.endswith(")"):
@@ -167,6 +172,11 @@ class Variable:
 
     @property
     def head(self) -> str:
+        """What its type is of: `List` of `List Nat`; a function's is not the type of its argument."""
+        if _top_level(self.type, ("→",)):
+            return "Function"
+        if _top_level(self.type, ("×",)):
+            return "Prod"
         return self.type.split(maxsplit=1)[0] if self.type else ""
 
 

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from burnqed.policy.candidates import Rated
 from burnqed.policy.portfolio.automation import definitions
-from burnqed.policy.portfolio.reading import Reading, Shape, Variable, premises
+from burnqed.policy.portfolio.reading import Reading, Shape, Variable, is_numeral, premises
 
 _INDUCTIVE = {
     "Nat": "induction {v} with\n| zero => ?_\n| succ {v} {ih} => ?_",
@@ -191,7 +191,7 @@ def _may_be_inductive(v: Variable) -> bool:
         v.head not in (*_INDUCTIVE, *_CASES, *_NOT_INDUCTIVE)
         and "→" not in v.type
         and "×" not in v.type
-        and v.type[0].isupper()
+        and v.type[:1].isupper()
     )
 
 
@@ -216,9 +216,9 @@ def later_start(r: Reading) -> Iterator[Rated]:
 
 def _lower_bound(r: Reading, shape: Shape) -> tuple[str, int] | None:
     nats = {v.name for v in r.of_type("Nat")}
-    if shape.kind in ("le", "lt") and shape.right in nats and shape.left.isdigit():
+    if shape.kind in ("le", "lt") and shape.right in nats and is_numeral(shape.left):
         start = int(shape.left) + (shape.kind == "lt")
-    elif shape.kind in ("ge", "gt") and shape.left in nats and shape.right.isdigit():
+    elif shape.kind in ("ge", "gt") and shape.left in nats and is_numeral(shape.right):
         return shape.left, int(shape.right) + (shape.kind == "gt")
     elif shape.kind == "ne" and shape.left in nats and shape.right == "0":
         return shape.left, 1

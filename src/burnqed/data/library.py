@@ -1,0 +1,49 @@
+"""The running Lean's own theorems as an index: what to prove when there is no data set at all."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import Any
+
+from burnqed.core.errors import InputError
+from burnqed.core.types import LeakRule
+from burnqed.lean import protocol
+from burnqed.lean.pool import Pool
+
+_PAGE = 2000
+_PAGE_SECONDS = 120.0
+
+
+async def library_entries(
+    pool: Pool, prefixes: Sequence[str], leak_rule: LeakRule
+) -> list[dict[str, Any]]:
+    """An entry for each theorem that a person wrote, of modules with these prefixes, by name."""
+    entries: list[dict[str, Any]] = []
+    offset: int | None = 0
+    async with pool.lease() as worker:
+        while offset is not None:
+            line = protocol.qed_theorems(prefixes, offset=offset, limit=_PAGE)
+            page = protocol.read_theorems(await worker.request(line, timeout=_PAGE_SECONDS))
+            entries += [_entry(theorem, leak_rule) for theorem in page.theorems]
+            offset = page.next
+    if not entries:
+        raise InputError(f"no theorems in modules {', '.join(prefixes)}", hint="such as Init or Std")
+    return sorted(entries, key=lambda entry: str(entry["name"]))
+
+
+def sample(entries: Sequence[dict[str, Any]], count: int, seed: int) -> list[dict[str, Any]]:
+    """Some of them, the same for the same seed."""
+    if count > len(entries):
+        raise InputError(f"a sample of {count} from {len(entries)} theorems")
+    return random.Random(seed).sample(list(entries), count)
+
+
+def _entry(theorem: protocol.LibraryTheorem, leak_rule: LeakRule) -> dict[str, Any]:
+    return {
+        "name": theorem.name,
+        "statement": theorem.statement,
+        "file_path": theorem.module,
+        "constant": theorem.name,
+        "leak_rule": leak_rule,
+    }
