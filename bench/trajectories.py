@@ -24,7 +24,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from burnqed.trajectories.schema import StepResultName, StepRow, TheoremRecord
+from burnqed.search.tree import Result
+from burnqed.trajectories.schema import StepRow, TheoremRecord
 from burnqed.trajectories.store import TrajectoryWriter, iter_steps, open_writer, read_records
 from burnqed.trajectories.summary import STEP_COLUMNS, count_steps
 
@@ -37,7 +38,7 @@ WORDS = [
     *("List.length", "List.map", "List.append", "Set.mem_union", "Finset.sum_range", "HAdd.hAdd"),
     *("hypothesis", "inductive_step", "DecidableEq", "Membership.mem", "instHMul", "fun", "match"),
 ]
-OUTCOMES: tuple[StepResultName, ...] = ("advanced", "rejected", "rejected", "rejected", "timeout")
+OUTCOMES: tuple[Result, ...] = ("advanced", "rejected", "rejected", "rejected", "timeout")
 
 
 Theorem = tuple[TheoremRecord, list[StepRow]]

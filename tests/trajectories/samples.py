@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
-from burnqed.trajectories.schema import StepResultName, StepRow, TheoremRecord
+from burnqed.search.tree import Result
+from burnqed.trajectories.schema import StepRow, TheoremRecord
 from burnqed.trajectories.store import open_writer
 
-OUTCOMES: tuple[StepResultName, ...] = ("closed", "advanced", "rejected", "timeout", "lost")
+OUTCOMES: tuple[Result, ...] = ("closed", "advanced", "rejected", "timeout", "lost")
 
 
 def rows(number: int, count: int) -> list[StepRow]:

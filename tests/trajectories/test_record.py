@@ -135,7 +135,8 @@ async def test_what_leads_to_a_certain_failure_fails_certainly() -> None:
         "root": {"down": ("a",), "on": ("slow",)},
         "a": {"split": ("slow", "bad")},
         "bad": {"nothing": NO},
-        "slow": {"slow": SLOW},
+        "slow": {"on": ("slower",)},
+        "slower": {"slow": SLOW},
     }
     found = await rows(script)
     assert found["a", "split"].label == "negative"

@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from burnqed.search.tree import Result
 from burnqed.trajectories.schema import (
     ERROR_LENGTH,
     Label,
     Origin,
-    StepResultName,
     StepRow,
     TheoremOutcome,
     TheoremRecord,
@@ -42,7 +42,7 @@ step_rows = st.builds(
     logprob=numbers,
     energy=st.none() | numbers,
     score=numbers,
-    outcome=one_of_type(StepResultName),
+    outcome=one_of_type(Result),
     label=one_of_type(Label),
     remaining_steps=st.none() | int32,
     origin=one_of_type(Origin),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from burnqed.core.errors import LeanError
@@ -27,20 +27,22 @@ class HoleResult:
     tactics: tuple[str, ...] = ()
     nodes: int = 0
     seconds: float = 0.0
+    verdict: Verdict | None = None  # on the theorem around it
 
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """`source` is the file with all that was found put in; the verdicts are about its theorems."""
+    """`source` is the file with all that was found put in."""
 
     holes: tuple[HoleResult, ...]
-    verdicts: tuple[Verdict, ...]
     source: str
 
     @property
     def proved(self) -> bool:
         """Nothing is left open, and the judge accepts every theorem that had a hole."""
-        return all(h.outcome == "found" for h in self.holes) and all(v.accepted for v in self.verdicts)
+        return all(
+            h.outcome == "found" and h.verdict is not None and h.verdict.accepted for h in self.holes
+        )
 
 
 async def prove_file(prover: Prover, body: str, seed: int, events: EventSink = ignore) -> FileResult:
@@ -51,13 +53,16 @@ async def prove_file(prover: Prover, body: str, seed: int, events: EventSink = i
     results = tuple(result for result, _ in found)
     proofs = {r.hole.index: r.tactics for r in results if r.outcome == "found"}
     verdicts = await _judge(prover, body, holes, proofs)
-    if not all(v.accepted for v in verdicts if _is_complete(v, holes, proofs)):
+    if any(not v.accepted and _is_complete(v, verdicts, proofs) for v in verdicts.values()):
         # Shortening is only tried out step by step; perhaps the whole needs what was left out.
         longer = {i: tuple(tactics_of(script_of(f.searched.tree))) for i, f in _found(found)}
         if longer != proofs:
             proofs, verdicts = longer, await _judge(prover, body, holes, longer)
-    results = tuple(_with_tactics(r, proofs) for r in results)
-    return FileResult(results, verdicts, fill(body, proofs, holes))
+    results = tuple(
+        replace(r, tactics=proofs.get(r.hole.index, ()), verdict=verdicts.get(r.hole.index))
+        for r in results
+    )
+    return FileResult(results, fill(body, proofs, holes))
 
 
 async def _attempt(
@@ -85,27 +90,26 @@ def _found(
     return [(r.hole.index, f) for r, f in found if f is not None and r.outcome == "found"]
 
 
-def _with_tactics(result: HoleResult, proofs: Mapping[int, tuple[str, ...]]) -> HoleResult:
-    if result.outcome != "found":
-        return result
-    tactics = proofs[result.hole.index]
-    return HoleResult(result.hole, "found", "", tactics, result.nodes, result.seconds)
-
-
 async def _judge(
     prover: Prover, body: str, holes: Sequence[Hole], proofs: Mapping[int, tuple[str, ...]]
-) -> tuple[Verdict, ...]:
-    """The judge's word on the theorems that have holes; examples are given names for it."""
+) -> dict[int, Verdict]:
+    """The judge's word on the theorem around each hole; examples are given names for it.
+
+    A hole for which there is none (its theorem is private, say) is not in the answer.
+    """
     if not proofs:
-        return ()
+        return {}
     named, its_holes = body, list(holes)
     if any(hole.declaration is None for hole in holes):
         named = name_examples(body, holes)
         its_holes = await find_holes(prover.pool, named)
-    wanted = {hole.declaration for hole in its_holes}
-    verdicts = await judge_file(prover.judges, fill(named, proofs, its_holes), named)
-    return tuple(v for v in verdicts if v.theorem in wanted)
+    said = await judge_file(prover.judges, fill(named, proofs, its_holes), named)
+    by_name = {verdict.theorem: verdict for verdict in said}
+    return {h.index: by_name[h.declaration] for h in its_holes if h.declaration in by_name}
 
 
-def _is_complete(verdict: Verdict, holes: Sequence[Hole], proofs: Mapping[int, object]) -> bool:
-    return all(h.index in proofs for h in holes if h.declaration == verdict.theorem)
+def _is_complete(
+    verdict: Verdict, verdicts: Mapping[int, Verdict], proofs: Mapping[int, object]
+) -> bool:
+    """Whether every hole of the verdict's theorem was found."""
+    return all(i in proofs for i, v in verdicts.items() if v.theorem == verdict.theorem)

@@ -23,7 +23,6 @@ from burnqed.search.split import Part
 
 # What came of a tactic. `lost`: it took Lean with it, so nothing is known.
 Result = Literal["closed", "advanced", "rejected", "timeout", "lost"]
-Origin = Literal["search", "noise", "probe", "walk"]
 
 
 class Status(Enum):

@@ -12,13 +12,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
+from burnqed.search.tree import Result
+
 # Rises when a row or a record changes. Readers refuse what is newer than they are; how a file is
 # sealed (`part`) is the same in every version, so that a newer file never looks like a damaged one.
 VERSION = 1
 ERROR_LENGTH = 500
 
-# What Lean said of a step; `lost` means that Lean died of it twice, and says nothing of the tactic.
-StepResultName = Literal["closed", "advanced", "rejected", "timeout", "lost"]
 Label = Literal["positive", "negative", "unknown"]
 # Who tried it: the search, the search with noise, `negatives` at a state of a proof, or away from it.
 Origin = Literal["search", "noise", "probe", "walk"]
@@ -41,7 +41,7 @@ class StepRow:
     logprob: float
     energy: float | None
     score: float
-    outcome: StepResultName
+    outcome: Result
     error: str  # kind and text, at most ERROR_LENGTH characters
     label: Label
     on_proof_path: bool

@@ -8,7 +8,8 @@ from typing import Any, get_args
 
 import pyarrow as pa
 
-from burnqed.trajectories.schema import VERSION, Label, Origin, StepResultName, StepRow
+from burnqed.search.tree import Result
+from burnqed.trajectories.schema import VERSION, Label, Origin, StepRow
 
 VERSION_KEY = b"burnqed.version"
 
@@ -39,7 +40,7 @@ _TYPES: dict[str, pa.DataType] = {
     "seconds": pa.float64(),
 }
 _NULLABLE = {"parent", "energy", "remaining_steps"}
-_ALLOWED = {"outcome": StepResultName, "label": Label, "origin": Origin}
+_ALLOWED = {"outcome": Result, "label": Label, "origin": Origin}
 NAMES = tuple(field.name for field in dataclasses.fields(StepRow))
 
 SCHEMA = pa.schema(

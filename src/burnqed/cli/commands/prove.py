@@ -224,10 +224,6 @@ def _file_json(result: FileResult, filled: str, path: Path | None, job: _Job) ->
         "file": str(path) if path else None,
         "proved": result.proved,
         "holes": [_hole_json(hole) for hole in result.holes],
-        "theorems": [
-            {"theorem": v.theorem, "accepted": v.accepted, "reason": v.reason, "axioms": list(v.axioms)}
-            for v in result.verdicts
-        ],
         "source": filled,
         "toolchain": job.toolchain,
     }
@@ -244,16 +240,17 @@ def _hole_json(result: HoleResult) -> dict[str, Any]:
         "tactics": list(result.tactics),
         "nodes": result.nodes,
         "seconds": result.seconds,
+        "accepted": result.verdict is not None and result.verdict.accepted,
+        "verdict": result.verdict.reason if result.verdict else "",
+        "axioms": list(result.verdict.axioms) if result.verdict else [],
     }
 
 
 def _print_holes(result: FileResult) -> None:
     table = Table("line", "in", "outcome", "nodes", "s", "the judge on its theorem")
-    verdicts = {v.theorem: v for v in result.verdicts}
     for found in result.holes:
-        hole = found.hole
-        verdict = verdicts.get(hole.declaration or "")
-        said = "" if verdict is None else "accepted" if verdict.accepted else verdict.reason
+        hole, verdict = found.hole, found.verdict
+        said = "not judged" if verdict is None else verdict.reason or "accepted"
         style = "green" if found.outcome == "found" else "yellow"
         outcome = Text(f"{found.outcome} {found.reason}".strip(), style=style)
         place = f"{hole.line}:{hole.column + 1}"

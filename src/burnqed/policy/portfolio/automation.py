@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from burnqed.policy.candidates import Rated
-from burnqed.policy.portfolio.reading import TOKEN, Reading, strip_brackets
+from burnqed.policy.portfolio.reading import KEYWORDS, TOKEN, Reading, strip_brackets
 
 # Lemmas that open up what stands in a goal, where `simp` does not do so by itself.
 OPENING = {
@@ -167,7 +167,7 @@ def call_of(name: str, text: str) -> str | None:
                 if depth == 0:
                     break
                 depth -= 1
-            elif depth == 0 and not (token[0].isalnum() or token[0] == "_"):
+            elif depth == 0 and (token in KEYWORDS or not (token[0].isalnum() or token[0] == "_")):
                 break
             end = tokens[j][2]
             j += 1

@@ -122,7 +122,7 @@ def values(r: Reading) -> Iterator[Rated]:
     """A variable in a small range split into its values."""
     for i, v in enumerate(numbers_of(r)[:4]):
         top = _known_bound(r, v)
-        if top is None or (v.head == "Int" and not _is_positive(r, v)):
+        if not top or (v.head == "Int" and not _is_positive(r, v)):
             continue
         if top <= _MOST_VALUES:
             cases = " ∨ ".join(f"{v.name} = {k}" for k in range(top))

@@ -53,6 +53,9 @@ class Portfolio:
 
 
 def rate(goal: Goal) -> list[Rated]:
-    """Every tactic that some rule has for this goal, with its log-weight."""
+    """Every tactic that some rule has for this goal, with its log-weight.
+
+    Those that would say a name that Lean prints with a dagger are left out: nobody can say it.
+    """
     reading = Reading(goal)
-    return [rated for rule in RULES for rated in rule(reading)]
+    return [rated for rule in RULES for rated in rule(reading) if "✝" not in rated[0]]

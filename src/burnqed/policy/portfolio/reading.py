@@ -25,10 +25,10 @@ _RELATIONS = {
     "∉": "not_mem", "⊆": "subset", "~": "perm", "==": "beq", "<+": "sublist",
 }  # fmt: skip
 _PROP_MARKS = frozenset("=≠≤<≥>∣∈∉↔∧∨¬∃∀⊆~")
-_KEYWORDS = frozenset({
+KEYWORDS = frozenset({
     "fun", "if", "then", "else", "let", "have", "match", "with", "in", "do", "show", "from", "by", "at",
-    "Type", "Prop", "Sort", "True", "False", "true", "false",
 })  # fmt: skip
+_NO_CONSTANTS = KEYWORDS | {"Type", "Prop", "Sort", "True", "False", "true", "false"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -253,11 +253,12 @@ class Reading:
             word = match.group()
             head, last = word.partition(".")[0], word.rpartition(".")[2]
             # Behind a dot it is a field, and the name of its constant is not in the text.
-            if self.target[match.start() - 1] == "." or word in _KEYWORDS or "✝" in word:
+            if self.target[match.start() - 1] == "." or word in _NO_CONSTANTS or "✝" in word:
                 continue
             if head in types and head != word:
                 for field in word.split(".")[1:]:
-                    found[f"{types[head]}.{field}"] = None  # `t.height` of a `t : Tree α`
+                    if not field.isdecimal():
+                        found[f"{types[head]}.{field}"] = None  # `t.height` of a `t : Tree α`
             elif word not in local and head not in local and head not in bound and len(word) > 1:
                 found[word] = None
                 if word.count(".") > 1:

@@ -248,8 +248,6 @@ def naming(r: Reading) -> Iterator[Rated]:
 def generalizations(r: Reading) -> Iterator[Rated]:
     """A compound term that occurs more than once, or under a function, made a variable."""
     found = re.findall(r"\(([^()]{3,40})\)", r.target)
-    repeated = [
-        t for t in dict.fromkeys(found) if found.count(t) > 1 and "fun" not in t and ":" not in t
-    ]
+    repeated = [t for t in dict.fromkeys(found) if found.count(t) > 1 and not re.search(r"fun|[:,]", t)]
     for i, term in enumerate(repeated[:2]):
         yield f"generalize {r.fresh('hg')} : {term} = {r.fresh('g')} at *", -4.0 - 0.5 * i
