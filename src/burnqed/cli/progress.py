@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Iterable
 from types import TracebackType
 from typing import Self
 
@@ -51,6 +52,12 @@ class SetProgress:
     ) -> None:
         self._bar.stop()
 
+    def count(self, earlier: Iterable[TheoremRecord]) -> None:
+        """What a resumed run found before; it is part of `done` already."""
+        for record in earlier:
+            self.proved += record.outcome == "proved"
+            self.errors += record.outcome == "error"
+
     def event(self, event: Event) -> None:
         if isinstance(event, Expanded):
             self.nodes += 1
@@ -58,8 +65,7 @@ class SetProgress:
 
     def record(self, record: TheoremRecord) -> None:
         self.done += 1
-        self.proved += record.outcome == "proved"
-        self.errors += record.outcome == "error"
+        self.count([record])
         self._bar.update(self._task, completed=self.done)
         self._show()
 

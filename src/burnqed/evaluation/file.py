@@ -12,6 +12,7 @@ from burnqed.core.types import FileHole, Theorem
 from burnqed.evaluation.prove import Found, Prover, find
 from burnqed.lean.holes import Hole, fill, find_holes, name_examples
 from burnqed.lean.judge import Verdict, judge_file
+from burnqed.lean.statement import declarations
 from burnqed.search.events import EventSink, ignore
 from burnqed.search.script import script_of, tactics_of
 
@@ -103,6 +104,8 @@ async def _judge(
     if any(hole.declaration is None for hole in holes):
         named = name_examples(body, holes)
         its_holes = await find_holes(prover.pool, named)
+    if not declarations(named):
+        return {}
     said = await judge_file(prover.judges, fill(named, proofs, its_holes), named)
     by_name = {verdict.theorem: verdict for verdict in said}
     return {h.index: by_name[h.declaration] for h in its_holes if h.declaration in by_name}

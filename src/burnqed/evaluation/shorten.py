@@ -36,11 +36,8 @@ class _Shortener:
 
     async def shorten(self, state: ProofState, part: Sequence[int], script: Script) -> Script:
         for rest in script.rest:
-            try:
-                if await self._proves(rest, state, part):
-                    return await self.shorten(state, part, rest)
-            except _Spent:
-                return script
+            if await self._suffices(rest, state, part):
+                return await self.shorten(state, part, rest)
         if not script.rest:
             return Script(await self._fewer_lemmas(script.tactic, state, part))
         try:
@@ -53,6 +50,10 @@ class _Shortener:
             await self.shorten(after.state, goals, sub)
             for goals, sub in zip(script.parts, script.rest, strict=True)
         ]
+        for longer, rest in zip(script.rest, shorter, strict=True):
+            # Perhaps what needed the step is gone.
+            if rest != longer and await self._suffices(rest, state, part):
+                return rest
         return Script(script.tactic, script.parts, tuple(shorter))
 
     async def _fewer_lemmas(self, tactic: str, state: ProofState, part: Sequence[int]) -> str:
@@ -75,6 +76,12 @@ class _Shortener:
         except _Spent:
             pass
         return text(lemmas)
+
+    async def _suffices(self, script: Script, state: ProofState, part: Sequence[int]) -> bool:
+        try:
+            return await self._proves(script, state, part)
+        except _Spent:
+            return False
 
     async def _proves(self, script: Script, state: ProofState, part: Sequence[int]) -> bool:
         after = await self._apply(state, script.tactic, part)

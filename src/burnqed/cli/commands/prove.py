@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Coroutine
 from dataclasses import dataclass
@@ -93,7 +94,7 @@ def _read(what: str) -> tuple[Path | None, str]:
     path = None
     if what == "-":
         text = sys.stdin.read()
-    elif what.endswith(".lean") or ("\n" not in what and len(what) < 200 and Path(what).is_file()):
+    elif what.endswith(".lean") or ("\n" not in what and os.path.isfile(what)):  # noqa: PTH113
         path = Path(what)
         try:
             # Not `read_text`: line ends stay as they are.
@@ -109,7 +110,10 @@ def _read(what: str) -> tuple[Path | None, str]:
 
 def _theorem(text: str, words: set[str]) -> Theorem:
     if words & {"theorem", "lemma"}:
-        return Theorem(lean_text.declarations(text)[-1].name, TheoremText(text))
+        named = lean_text.declarations(text)
+        if not named:
+            raise InputError("the theorem has no name, or is private", hint="write `theorem NAME : …`")
+        return Theorem(named[-1].name, TheoremText(text))
     if "example" in words:
         raise InputError("the example has no `sorry`", hint="write `example : … := by sorry`")
     return Theorem("goal", Proposition(text.strip()))

@@ -85,6 +85,7 @@ def search_command(
         with open_writer(out / TRAJECTORIES, on_problem=tables.warn) as writer:
             todo = len(unfinished(plan, writer.earlier))
             with SetProgress(len(plan.theorems), len(plan.theorems) - todo, shown=not as_json) as bar:
+                bar.count(writer.earlier)
                 settings = Settings(temperature=temperature)
                 async with compose.prover(spec, workers, budget, settings) as prover:
                     await run(prover, plan, writer, bar.record, stop.event, bar.event)

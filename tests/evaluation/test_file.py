@@ -1,0 +1,197 @@
+"""Files with several `sorry`s, in Lean: what becomes of each, of the text, of the claim `proved`."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+
+import pytest
+
+from burnqed.core.errors import StatementError
+from burnqed.core.types import Candidate, Goal
+from burnqed.evaluation import file as module
+from burnqed.evaluation.file import FileResult, prove_file
+from burnqed.evaluation.prove import Prover
+from burnqed.lean.judge import Verdict, judge_file
+from burnqed.lean.pool import Pool
+from burnqed.lean.process import LaunchSpec
+from burnqed.search.budget import Budget
+
+pytestmark = pytest.mark.lean
+
+
+class Fixed:
+    """The same few tactics for every goal, so that the text that comes of it is known."""
+
+    TACTICS = ("rfl", "exact hp", "exact hq", "omega", "simp [double]; omega", "exact wrong n")
+
+    async def propose(
+        self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
+    ) -> list[list[Candidate]]:
+        return [[Candidate(t, -1.0 - i) for i, t in enumerate(self.TACTICS)] for _ in states]
+
+
+@pytest.fixture(scope="module")
+async def prover(lean_pool: Pool, lean_launch: LaunchSpec) -> AsyncIterator[Prover]:
+    async with Pool(lean_launch, 2) as judges:
+        yield Prover(lean_pool, judges, Fixed(), Budget(nodes=3, candidates=8))
+
+
+def outcomes(result: FileResult) -> list[tuple[str | None, str, str]]:
+    return [(r.hole.declaration, r.outcome, r.reason) for r in result.holes]
+
+
+def accepted(result: FileResult) -> list[bool | None]:
+    """The judge's word on the theorem around each hole; None where it said nothing."""
+    return [None if r.verdict is None else r.verdict.accepted for r in result.holes]
+
+
+WHOLE = """\
+/-- Twice. -/
+def double (n : Nat) : Nat := n + n
+
+theorem double_eq (n : Nat) : double n = 2 * n := by sorry
+
+theorem both (p q : Prop) (hp : p) (hq : q) : p ∧ q := by
+  constructor
+  · sorry -- the first
+  · sorry
+
+namespace Deep
+theorem swap (a b : Nat) : a + b = b + a :=
+  sorry
+end Deep
+
+example (n : Nat) : n + 0 = n := sorry
+"""
+FILLED = """\
+/-- Twice. -/
+def double (n : Nat) : Nat := n + n
+
+theorem double_eq (n : Nat) : double n = 2 * n := by
+  simp [double]; omega
+
+theorem both (p q : Prop) (hp : p) (hq : q) : p ∧ q := by
+  constructor
+  · exact hp -- the first
+  · exact hq
+
+namespace Deep
+theorem swap (a b : Nat) : a + b = b + a := by
+  omega
+end Deep
+
+example (n : Nat) : n + 0 = n := by
+  rfl
+"""
+
+
+async def test_every_sorry_is_proved_in_its_place(prover: Prover) -> None:
+    result = await prove_file(prover, WHOLE, seed=0)
+    assert outcomes(result) == [
+        (name, "found", "") for name in ("double_eq", "both", "both", "Deep.swap", None)
+    ]
+    assert accepted(result) == [True] * 5
+    assert result.proved
+    assert result.source == FILLED
+    assert result.holes[0].tactics == ("simp [double]; omega",)
+    assert all(r.nodes == 1 and r.seconds > 0 for r in result.holes)
+    named = [r.verdict.theorem for r in result.holes if r.verdict]
+    assert named == ["double_eq", "both", "both", "Deep.swap", "example_1"]
+
+
+OPEN = """\
+def datum : Nat := sorry
+
+theorem good (n : Nat) : n + 0 = n := by sorry
+
+theorem wrong (n : Nat) : n + 1 = n := by sorry
+
+theorem half_done (n : Nat) : n + 0 = n ∧ n = n + 2 := by
+  constructor
+  · sorry
+  · sorry
+
+example (n : Nat) : n + 1 = n := by sorry
+"""
+
+
+async def test_what_stays_open_is_told(prover: Prover) -> None:
+    """What is found stays in the text; nothing that rests on what is open is called proved."""
+    result = await prove_file(prover, OPEN, seed=0)
+    assert outcomes(result) == [
+        ("datum", "skipped", "it is no proposition"),
+        ("good", "found", ""),
+        ("wrong", "exhausted", "candidates"),
+        ("half_done", "found", ""),
+        ("half_done", "exhausted", "candidates"),
+        (None, "found", ""),  # by `exact wrong n`, which is there and not proved
+    ]
+    assert accepted(result) == [None, True, False, False, False, False]
+    assert not result.proved
+    wrong, example = (result.holes[i].verdict for i in (2, 5))
+    assert wrong is not None
+    assert "sorry" in wrong.reason
+    assert example is not None
+    assert "sorry" in example.reason
+    kept = OPEN.replace("n + 0 = n := by sorry", "n + 0 = n := by\n  rfl")
+    kept = kept.replace("  · sorry\n  · sorry", "  · rfl\n  · sorry")
+    last = "example (n : Nat) : n + 1 = n := by"
+    assert result.source == kept.replace(f"{last} sorry", f"{last}\n  exact wrong n")
+
+
+async def test_without_a_verdict_nothing_is_proved(prover: Prover) -> None:
+    """The judge does not speak of private theorems and of definitions, here or as all there is."""
+    private = "private theorem hidden (n : Nat) : n + 0 = n := by sorry\n"
+    definition = "def one : { n : Nat // n = 1 } := ⟨1, by sorry⟩\n"
+    for source in (private, definition):
+        alone = await prove_file(prover, source, seed=0)
+        assert [r.outcome for r in alone.holes] == ["found"]
+        assert accepted(alone) == [None]
+        assert not alone.proved
+        assert "sorry" not in alone.source
+    mixed = await prove_file(prover, f"{private}theorem seen : 1 = 1 := by sorry\n", seed=0)
+    assert accepted(mixed) == [None, True]
+    assert not mixed.proved
+
+
+async def test_nothing_found_leaves_the_text_as_it_is(prover: Prover) -> None:
+    source = "theorem wrong (n : Nat) : n = n + 1 := by sorry -- no\n"
+    result = await prove_file(prover, source, seed=0)
+    assert not result.proved
+    assert result.source == source
+    assert accepted(result) == [None], "nothing to judge"
+
+
+async def test_a_file_that_does_not_compile(prover: Prover) -> None:
+    source = 'theorem a : 1 = 1 := by sorry\ntheorem b : 1 = "two" := by sorry\n'
+    with pytest.raises(StatementError, match="2:"):
+        await prove_file(prover, source, seed=0)
+
+
+async def test_a_refused_file_is_judged_again_with_the_longer_proofs(
+    prover: Prover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Steps are left out one by one in a session; if the whole needs them they come back."""
+
+    class Needless(Fixed):
+        async def propose(
+            self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
+        ) -> list[list[Candidate]]:
+            step = "have needless := Nat.le_refl 0"
+            return [[Candidate("rfl" if goals[0].hypotheses else step, -1.0)] for goals in states]
+
+    shown: list[str] = []
+
+    async def judge(pool: Pool, source: str, reference: str | None = None) -> list[Verdict]:
+        shown.append(source)
+        verdicts = await judge_file(pool, source, reference)
+        return [replace(v, accepted=len(shown) > 1) for v in verdicts]
+
+    monkeypatch.setattr(module, "judge_file", judge)
+    source = "theorem a : 1 = 1 := by sorry\n"
+    result = await prove_file(replace(prover, policy=Needless()), source, seed=0)
+    head = "theorem a : 1 = 1 := by\n"
+    assert shown == [f"{head}  rfl\n", f"{head}  have needless := Nat.le_refl 0\n  rfl\n"]
+    assert result.source == shown[1]
+    assert result.proved

@@ -1,0 +1,382 @@
+"""One theorem from its statement to a judged proof, in Lean; or why there is none."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+import signal
+from collections.abc import AsyncIterator, Callable, Sequence
+from dataclasses import replace
+
+import pytest
+
+from burnqed.core.types import (
+    Candidate,
+    Goal,
+    LibraryConstant,
+    Proposition,
+    Statement,
+    Theorem,
+    TheoremText,
+)
+from burnqed.evaluation import prove as module
+from burnqed.evaluation.prove import Attempt, Prover, find, lean_source, prove
+from burnqed.evaluation.shorten import shorten
+from burnqed.lean.judge import Verdict
+from burnqed.lean.pool import Pool
+from burnqed.lean.process import LaunchSpec
+from burnqed.lean.session import open_session
+from burnqed.policy.portfolio import Portfolio
+from burnqed.search.best_first import Searched, best_first
+from burnqed.search.budget import Budget
+from burnqed.search.script import Script, tactics_of
+
+pytestmark = pytest.mark.lean
+
+SHIFT = "def shift : Nat → Nat → Nat\n  | 0, m => m\n  | n + 1, m => shift n (m + 1)\n\n"
+
+
+class Says:
+    """A policy that a function answers for: from the first goal to tactics, the likeliest first."""
+
+    def __init__(self, tactics: Callable[[Goal], Sequence[str]]) -> None:
+        self._tactics = tactics
+
+    async def propose(
+        self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
+    ) -> list[list[Candidate]]:
+        said = [self._tactics(goals[0])[:n] for goals in states]
+        return [[Candidate(t, -1.0 - i) for i, t in enumerate(tactics)] for tactics in said]
+
+
+@pytest.fixture(scope="module")
+async def prover(lean_pool: Pool, lean_launch: LaunchSpec) -> AsyncIterator[Prover]:
+    async with Pool(lean_launch, 2) as judges:
+        yield Prover(lean_pool, judges, Portfolio(), Budget(nodes=20, candidates=32))
+
+
+def saying(prover: Prover, tactics: Callable[[Goal], Sequence[str]]) -> Prover:
+    return replace(prover, policy=Says(tactics))
+
+
+def theorem(statement: str | Statement) -> Theorem:
+    return Theorem("t", Proposition(statement) if isinstance(statement, str) else statement)
+
+
+# ----------------------------------------------------------------------------- proved
+
+PROVABLE = {
+    "arithmetic": "∀ a b : Nat, (a + b) * (a + b) = a * a + 2 * a * b + b * b",
+    "lists": "∀ (xs ys : List Nat), (xs ++ ys).length = ys.length + xs.length",
+    "logic": "∀ p q r : Prop, p ∧ (q ∨ r) ↔ p ∧ q ∨ p ∧ r",
+    "a search of the kernel": "∀ n : Nat, n < 40 → n * n % 41 = 4 → n = 2 ∨ n = 39",
+    "induction": TheoremText(f"{SHIFT}theorem shift_eq (n m : Nat) : shift n m = n + m"),
+    "with a sorry": TheoremText("theorem left (p q : Prop) (h : p ∧ q) : p := by\n  sorry"),
+}
+
+
+def check(attempt: Attempt) -> None:
+    """A proof is what the judge has accepted, and it holds nothing that searches."""
+    assert attempt.outcome == "proved", (attempt.reason, attempt.detail)
+    assert attempt.proof is not None
+    assert attempt.searched is not None
+    assert attempt.proof.verdict.accepted
+    assert attempt.proof.verdict.level == "judged"
+    assert attempt.judge_seconds > 0
+    text = lean_source(attempt.proof)
+    assert all(line.strip() in text for t in attempt.proof.tactics for line in t.split("\n"))
+    assert not re.search(r"\w\?|\bsorry\b", "\n".join(attempt.proof.tactics))
+    assert attempt.searched.limit is None
+    assert tactics_of(attempt.proof.script) == list(attempt.proof.tactics)
+
+
+@pytest.mark.parametrize("statement", PROVABLE.values(), ids=PROVABLE)
+async def test_a_proof_is_found_and_judged(prover: Prover, statement: str | Statement) -> None:
+    check(await prove(prover, theorem(statement), seed=0))
+
+
+async def test_a_suggestion_stands_in_the_place_of_what_searched(prover: Prover) -> None:
+    statement = "∀ a b c : Nat, a ∣ b → b ∣ c → a ∣ c"
+    attempt = await prove(saying(prover, lambda goal: ["exact?"]), theorem(statement), seed=0)
+    check(attempt)
+    assert attempt.proof is not None
+    assert attempt.proof.tactics == ("exact fun a b c a_1 a_2 => Nat.dvd_trans a_1 a_2",)
+
+
+async def test_a_proof_with_branches(prover: Prover) -> None:
+    """Steps at several goals, each proved in a line of its own, make one text that compiles."""
+
+    def tactics(goal: Goal) -> list[str]:
+        if goal.target.startswith("∀"):
+            return ["intro n"]
+        if "∧" in goal.target:
+            return ["constructor"]
+        known = [h.name for h in goal.hypotheses]
+        step = ["induction n with\n| zero => ?_\n| succ n ih => ?_"] if "ih" not in known else []
+        return [*step, "exact Nat.le_refl 0", "rw [Nat.add_comm]", "exact Nat.le_succ_of_le ih"]
+
+    weak = replace(saying(prover, tactics), budget=Budget(nodes=40))
+    attempt = await prove(weak, theorem("∀ n : Nat, 0 ≤ n ∧ n + 1 = 1 + n"), seed=0)
+    check(attempt)
+    assert attempt.proof is not None
+    assert attempt.proof.tactics == (
+        "intro n",
+        "constructor",
+        "· induction n with\n"
+        "  | zero => exact Nat.le_refl 0\n  | succ n ih => exact Nat.le_succ_of_le ih",
+        "· rw [Nat.add_comm]",
+    )
+
+
+async def test_a_library_theorem_without_itself(prover: Prover) -> None:
+    """Under the rule `self` all of the library may be used but the theorem, which cannot be found."""
+    name = "List.length_append"
+    attempt = await prove(prover, theorem(LibraryConstant(name, "self")), seed=0)
+    check(attempt)
+    assert attempt.proof is not None
+    assert attempt.proof.verdict.leak_rule == "self"
+    assert not any(re.search(rf"(?<![\w.]){name}(?![\w.])", t) for t in attempt.proof.tactics)
+
+
+async def test_the_same_seed_gives_the_same_search(prover: Prover) -> None:
+    sampling = replace(
+        prover,
+        settings=replace(prover.settings, temperature=1.0),
+        budget=Budget(nodes=4, candidates=6),
+    )
+    statement = theorem("∀ p q r : Prop, (p → q) → (q → r) → p → r ∧ q")
+    one, two, other = [await find(sampling, statement, seed) for seed in (3, 3, 4)]
+    assert one.script == two.script
+    assert one.searched.nodes == two.searched.nodes
+    assert steps(one.searched) == steps(two.searched)
+    assert steps(one.searched) != steps(other.searched)
+
+
+def steps(searched: Searched) -> list[tuple[str, str, str]]:
+    """All that was tried, at which state, and what came of it."""
+    return [
+        (node.text, edge.candidate.tactic, edge.result)
+        for node in searched.tree.nodes
+        for edge in node.edges
+    ]
+
+
+async def test_killed_workers_do_not_change_the_result(prover: Prover, lean_launch: LaunchSpec) -> None:
+    """Killed between two nodes and in the middle of a tactic: replayed, and nobody sees it."""
+    statement = theorem(f"∀ n : Nat, {' ∧ '.join(f'n + {k} = {k} + n' for k in range(1, 7))}")
+
+    def tactics(goal: Goal) -> list[str]:
+        return ["constructor", "intro n", "rw [Nat.add_comm]"]
+
+    async with Pool(lean_launch, 1, spares=0) as pool:
+        calm = await find(replace(saying(prover, tactics), pool=pool), statement, seed=0)
+        killers: list[asyncio.Task[None]] = []
+        expanded = 0
+
+        async def kill(delay: float) -> None:
+            await asyncio.sleep(delay)
+            process = pool._slots[0].process
+            assert process is not None
+            os.kill(process.pid, signal.SIGKILL)
+
+        def killing(goal: Goal) -> list[str]:
+            nonlocal expanded
+            expanded += 1
+            if expanded in (2, 4):
+                killers.append(asyncio.create_task(kill(0.0 if expanded == 2 else 0.02)))
+            return tactics(goal)
+
+        stormy = await prove(replace(saying(prover, killing), pool=pool), statement, seed=0)
+        await asyncio.gather(*killers)
+        assert len(killers) == 2
+        assert pool.stats().died + pool.stats().recycled >= 1
+    check(stormy)
+    assert stormy.searched is not None
+    assert steps(stormy.searched) == steps(calm.searched)
+    assert stormy.proof is not None
+    assert stormy.proof.script == calm.script
+
+
+# ------------------------------------------------------------------------- not proved
+
+
+async def test_what_is_false_spends_the_budget(prover: Prover) -> None:
+    false = theorem("∀ n : Nat, n < 3")
+    few = replace(prover, budget=Budget(nodes=2, candidates=8))
+    attempt = await prove(few, false, seed=0)
+    assert (attempt.outcome, attempt.reason, attempt.proof) == ("exhausted", "nodes", None)
+    assert attempt.searched is not None
+    assert attempt.searched.nodes == 2
+    hurried = replace(prover, budget=Budget(seconds=1e-6))
+    assert (await prove(hurried, false, seed=0)).reason == "seconds"
+
+    def intro(goal: Goal) -> list[str]:
+        return ["intro n", "exact Nat.le_refl n"]
+
+    assert (await prove(saying(prover, intro), false, seed=0)).reason == "candidates"
+    shallow = replace(saying(prover, intro), budget=Budget(depth=1))
+    assert (await prove(shallow, false, seed=0)).reason == "depth"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        Proposition("∀ n : Nat, m = n"),
+        Proposition("∀ n : , ="),
+        Proposition("3"),
+        TheoremText("theorem t (n : Nat) : n = nobody n"),
+        TheoremText("theorem t : 1 = 1 := rfl"),
+        LibraryConstant("Nat.no_such_theorem"),
+    ],
+    ids=["unknown name", "no syntax", "no proposition", "a theorem", "a proof", "not in the library"],
+)
+async def test_a_bad_statement_is_no_failed_search(prover: Prover, statement: Statement) -> None:
+    attempt = await prove(prover, theorem(statement), seed=0)
+    assert (attempt.outcome, attempt.reason) == ("error", "statement")
+    assert attempt.detail
+    assert attempt.searched is None
+
+
+# -------------------------------------------------------------------------- the judge
+
+
+class FakeJudge:
+    """Refuses as often as it is told, and keeps what it was shown."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, refusals: int) -> None:
+        self.shown: list[list[str]] = []
+        self.merged: list[bool] = []
+        self._refusals = refusals
+        monkeypatch.setattr(module, "judge_proof", self)
+        monkeypatch.setattr(module, "best_first", self._search)
+
+    async def __call__(self, pool: Pool, goal: Statement, tactics: Sequence[str]) -> Verdict:
+        self.shown.append(list(tactics))
+        refused = len(self.shown) <= self._refusals
+        reason = f"refusal {len(self.shown)}" if refused else ""
+        return Verdict("t", not refused, reason, "kernel")
+
+    async def _search(self, *arguments: object) -> Searched:
+        settings = arguments[-1]
+        self.merged.append(settings.merge)  # type: ignore[attr-defined]
+        return await best_first(*arguments)  # type: ignore[arg-type]
+
+
+def needless(goal: Goal) -> list[str]:
+    """A way to prove that begins with a step that is not needed."""
+    return ["omega"] if goal.hypotheses else ["have needless := Nat.le_refl 0"]
+
+
+OMEGA = Script("omega")
+ONE = theorem("1 + 1 = 2")
+LONG = ["have needless := Nat.le_refl 0", "omega"]
+
+
+async def test_shortened_proofs_are_tried_first_then_the_whole(
+    prover: Prover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = FakeJudge(monkeypatch, refusals=1)
+    attempt = await prove(saying(prover, needless), ONE, seed=0)
+    assert judge.shown == [["omega"], LONG]
+    assert judge.merged == [True]
+    assert attempt.outcome == "proved"
+    assert attempt.proof is not None
+    assert list(attempt.proof.tactics) == LONG
+
+
+async def test_a_refused_proof_is_looked_for_again_without_merging(
+    prover: Prover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = FakeJudge(monkeypatch, refusals=2)
+    attempt = await prove(saying(prover, needless), ONE, seed=0)
+    assert judge.merged == [True, False]
+    assert judge.shown == [["omega"], LONG, ["omega"]]
+    assert attempt.outcome == "proved"
+
+
+async def test_what_the_judge_refuses_is_not_proved(
+    prover: Prover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    judge = FakeJudge(monkeypatch, refusals=100)
+    attempt = await prove(saying(prover, needless), ONE, seed=0)
+    assert (attempt.outcome, attempt.reason, attempt.proof) == ("error", "refused", None)
+    assert attempt.detail == "refusal 3", "the first of the second try"
+    assert judge.merged == [True, False]
+    unmerged = replace(prover.settings, merge=False)
+    await prove(replace(saying(prover, needless), settings=unmerged), ONE, seed=0)
+    assert judge.merged == [True, False, False], "no third try"
+
+
+# ------------------------------------------------------------------------- shortening
+
+
+def chain(*tactics: str) -> Script:
+    """Steps one after the other, each with one goal left but for the last."""
+    script = Script(tactics[-1])
+    for tactic in reversed(tactics[:-1]):
+        script = Script(tactic, ((0,),), (script,))
+    return script
+
+
+def branching(tactic: str, *rest: Script) -> Script:
+    return Script(tactic, tuple((i,) for i in range(len(rest))), rest)
+
+
+SWAP = theorem("∀ a b : Nat, a + b = b + a")
+BOTH = theorem("∀ p q : Prop, p → q → p ∧ q")
+SHORTENED = {
+    "a needless step": (
+        SWAP,
+        chain("intro a b", "have h := Nat.le_refl a", "clear h", "exact Nat.add_comm a b"),
+        ["intro a b", "exact Nat.add_comm a b"],
+    ),
+    "a needless split": (
+        SWAP,
+        Script(
+            "intro a b", ((0,),), (branching("by_cases h : a = 0", chain("subst h", "simp"), OMEGA),)
+        ),
+        ["omega"],
+    ),
+    "in one of two branches": (
+        BOTH,
+        Script(
+            "intro p q hp hq",
+            ((0,),),
+            (branching("constructor", chain("have h := hq", "exact hp"), Script("exact hq")),),
+        ),
+        ["intro p q hp hq", "constructor", "· exact hp", "· exact hq"],
+    ),
+    "lemmas": (
+        theorem(TheoremText(f"{SHIFT}theorem t (m : Nat) : shift 0 m = m")),
+        Script("simp [shift, Nat.add_comm, Nat.mul_comm]"),
+        ["simp [shift]"],
+    ),
+    "nothing": (
+        BOTH,
+        chain("intro p q hp hq", "exact ⟨hp, hq⟩"),
+        ["intro p q hp hq", "exact ⟨hp, hq⟩"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("what", "script", "tactics"), SHORTENED.values(), ids=SHORTENED)
+async def test_what_is_not_needed_goes(
+    lean_pool: Pool, what: Theorem, script: Script, tactics: list[str]
+) -> None:
+    async with open_session(lean_pool) as session:
+        assert tactics_of(await shorten(session, what, script)) == tactics
+
+
+async def test_shortening_has_a_limit(lean_pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it may cost is bounded; where that ends, the rest of the proof stays as it was."""
+    script = SHORTENED["a needless step"][1]
+    whole = script.steps
+    for most in range(8):
+        monkeypatch.setattr("burnqed.evaluation.shorten._MOST_TACTICS", most)
+        async with open_session(lean_pool) as session:
+            shorter = await shorten(session, SWAP, script)
+        assert shorter == script if most == 0 else shorter.steps <= whole
+        assert tactics_of(shorter)[-1] == "exact Nat.add_comm a b"
+        whole = shorter.steps
+    assert whole == 2
