@@ -6,6 +6,7 @@ import json
 import os
 import resource
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -102,13 +103,18 @@ def test_no_manifest(tmp_path: Path) -> None:
 # -------------------------------------------------------------------------------- publish
 
 
-@pytest.fixture
+@contextmanager
 def full_disk() -> Iterator[None]:
-    """No file may grow beyond 100 bytes. Python ignores the signal, so that a write fails."""
+    """No file may grow beyond 100 bytes. Python ignores the signal, so that a write fails.
+
+    For as short as can be: what pytest itself writes may go to a file that is larger.
+    """
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 def test_publish_replaces_the_whole_file(tmp_path: Path) -> None:
@@ -119,21 +125,20 @@ def test_publish_replaces_the_whole_file(tmp_path: Path) -> None:
     assert [entry.name for entry in path.parent.iterdir()] == ["file.json"]
 
 
-@pytest.mark.usefixtures("full_disk")
 def test_a_full_disk_leaves_what_was_there_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     publish(path, "before")
-    with pytest.raises(InfrastructureError, match=f"cannot write {path}: File too large") as caught:
+    told = f"cannot write {path}: File too large"
+    with pytest.raises(InfrastructureError, match=told) as caught, full_disk():
         publish(path, "x" * 1000)
     assert "free some space" in caught.value.hint
     assert path.read_text() == "before"
     assert [entry.name for entry in tmp_path.iterdir()] == ["file.json"]
 
 
-@pytest.mark.usefixtures("full_disk")
 def test_a_run_that_could_not_begin_can_begin_later(tmp_path: Path) -> None:
     run = tmp_path / "run"
-    with pytest.raises(InfrastructureError, match="manifest"):
+    with pytest.raises(InfrastructureError, match="manifest"), full_disk():
         open_run(run, {**ASKED, "much": "x" * 1000}, resume=False)
     assert list(run.iterdir()) == []
     open_run(run, {"nodes": 1}, resume=False)

@@ -106,7 +106,9 @@ async def _judge(
         its_holes = await find_holes(prover.pool, named)
     if not declarations(named):
         return {}
-    said = await judge_file(prover.judges, fill(named, proofs, its_holes), named)
+    # Lean reads files with carriage returns at the ends of lines, but no requests.
+    filled, reference = (t.replace("\r\n", "\n") for t in (fill(named, proofs, its_holes), named))
+    said = await judge_file(prover.judges, filled, reference)
     by_name = {verdict.theorem: verdict for verdict in said}
     return {h.index: by_name[h.declaration] for h in its_holes if h.declaration in by_name}
 

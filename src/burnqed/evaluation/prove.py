@@ -38,7 +38,6 @@ class Prover:
     value: Value | None = None
     settings: Settings = field(default_factory=Settings)
     heartbeats: int = HEARTBEATS
-    shorten: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +94,7 @@ async def find(
         if not searched.tree.proved:
             return Found(searched, None)
         script = script_of(searched.tree)
-        return Found(searched, await _shortened(session, theorem, script) if prover.shorten else script)
+        return Found(searched, await _shortened(session, theorem, script))
 
 
 async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink = ignore) -> Attempt:
@@ -103,7 +102,7 @@ async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink =
     try:
         found = await find(prover, theorem, seed, events)
         attempt = await _judged(prover, theorem, found)
-        if attempt.outcome == "error" and prover.settings.merge:
+        if attempt.reason == "refused" and prover.settings.merge:
             # Two states that print alike need not be the same to Lean. Once more without relying on it.
             again = await find(prover, theorem, seed, events, merge=False)
             attempt = await _judged(prover, theorem, again)

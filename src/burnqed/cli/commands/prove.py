@@ -94,7 +94,8 @@ def _read(what: str) -> tuple[Path | None, str]:
     path = None
     if what == "-":
         text = sys.stdin.read()
-    elif what.endswith(".lean") or ("\n" not in what and os.path.isfile(what)):  # noqa: PTH113
+    # `Path.is_file` raises for a statement that is longer than the name of a file can be.
+    elif what.endswith(".lean") or os.path.isfile(what):  # noqa: PTH113
         path = Path(what)
         try:
             # Not `read_text`: line ends stay as they are.

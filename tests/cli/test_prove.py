@@ -1,0 +1,233 @@
+"""`burn-qed prove` as a user sees it: the proof on stdout, words on stderr, files, JSON, exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
+
+
+def run(
+    *arguments: str | Path, code: int, stdin: str = "", env: dict[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    out = subprocess.run(
+        [BURN_QED, "prove", *map(str, arguments)],
+        input=stdin,
+        capture_output=True,
+        text=True,
+        timeout=240,
+        check=False,
+        env=os.environ | (env or {}),
+    )
+    assert out.returncode == code, out
+    assert "Traceback" not in out.stderr
+    return out
+
+
+# ----------------------------------------------------------------------------- statements
+
+
+@pytest.mark.lean
+def test_a_statement() -> None:
+    """Longer in bytes than the name of a file may be, which nobody should notice."""
+    statement = "∀ p q : Prop, " + " ∧ ".join(["(p → q → p)"] * 13)
+    assert len(statement.encode()) > 255
+    out = run(statement, code=0)
+    assert out.stdout.startswith(f"theorem qed_goal : {statement} := by\n  ")
+    assert out.stdout.endswith("\n")
+    assert out.stderr.startswith("proved: ")
+    assert "axioms: " in out.stderr
+
+
+@pytest.mark.lean
+def test_a_theorem_and_what_stands_before_it() -> None:
+    text = "def twice (n : Nat) := n + n\n\ntheorem twice_eq (n : Nat) : twice n = 2 * n"
+    out = run("-", "--json", code=0, stdin=text)
+    said = json.loads(out.stdout)
+    assert out.stderr == ""
+    assert {key: type(value) for key, value in said.items()} == {
+        "theorem": str, "outcome": str, "reason": str, "detail": str, "proof": str, "tactics": list,
+        "axioms": list, "nodes": int, "states": int, "seconds": float, "lean_seconds": float,
+        "judge_seconds": float, "toolchain": str,
+    }  # fmt: skip
+    assert (said["theorem"], said["outcome"]) == ("twice_eq", "proved")
+    assert said["proof"].startswith(f"{text} := by\n  {said['tactics'][0].splitlines()[0]}")
+    assert said["nodes"] >= 1
+
+
+@pytest.mark.lean
+def test_what_is_not_found() -> None:
+    """Not found is no error: exit code 1, nothing on stdout, and what the search came to see."""
+    out = run("∀ n : Nat, n * n = n", "--nodes", "2", "--candidates", "16", code=1)
+    assert out.stdout == ""
+    assert "the budget of nodes is spent (2 nodes" in out.stderr
+    assert "goal: 2 nodes expanded in" in out.stderr
+    assert "best open state, after intro n" in out.stderr
+    assert "⊢ " in out.stderr
+
+
+@pytest.mark.lean
+def test_a_statement_that_does_not_elaborate() -> None:
+    out = run("∀ n : Nat, n = someone.else", code=2)
+    assert out.stdout == ""
+    assert "error (statement): " in out.stderr
+    assert "someone.else" in out.stderr
+    said: dict[str, Any] = json.loads(run("theorem t : Nat →", "--json", code=2).stdout)
+    assert (said["outcome"], said["reason"], said["proof"]) == ("error", "statement", None)
+
+
+# ---------------------------------------------------------------------------------- files
+
+DRAFT = """\
+-- A draft.
+import Init
+
+theorem not_zero (n : Nat) (h : 3 < n) : n ≠ 0 := by
+  sorry
+
+theorem swap (p q : Prop) (h : p ∧ q) : q ∧ p := sorry
+"""
+
+
+@pytest.mark.lean
+def test_a_file(tmp_path: Path) -> None:
+    """Without --write the finished file is on stdout, and the file as it was; with it, rewritten."""
+    file = tmp_path / "Draft.lean"
+    file.write_text(DRAFT)
+    out = run(file, code=0)
+    assert file.read_text() == DRAFT
+    head, _, proof = out.stdout.partition(":= by\n")
+    assert head == DRAFT.partition(":= by\n")[0], "the comment and the import are kept"
+    assert "sorry" not in proof
+    assert "not_zero" in out.stderr
+    assert out.stderr.count("accepted") == 2
+    written = run(file, "--write", code=0)
+    assert written.stdout == ""
+    assert file.read_text() == out.stdout
+    assert list(tmp_path.iterdir()) == [file]
+
+
+OPEN = (
+    "theorem good : 1 + 1 = 2 := by sorry\r\ntheorem wrong (n : Nat) : n = n + 1 := by\r\n  sorry\r\n"
+)
+
+
+@pytest.mark.lean
+def test_a_file_that_is_proved_in_part(tmp_path: Path) -> None:
+    """What was found is written; the exit code says that it is not all; lines end as they did."""
+    file = tmp_path / "open.lean"
+    file.write_bytes(OPEN.encode())
+    out = run(file, "--json", "--write", "--nodes", "2", "--candidates", "4", code=1)
+    assert out.stderr == ""
+    said = json.loads(out.stdout)
+    assert set(said) == {"file", "proved", "holes", "source", "toolchain"}
+    assert said["file"] == str(file)
+    assert said["proved"] is False
+    good, wrong = said["holes"]
+    assert {key: good[key] for key in ("line", "column", "declaration", "outcome", "accepted")} == {
+        "line": 1, "column": 31, "declaration": "good", "outcome": "found", "accepted": True,
+    }  # fmt: skip
+    assert (wrong["line"], wrong["outcome"], wrong["reason"]) == (3, "exhausted", "nodes")
+    assert wrong["goal"] == "n : Nat\n⊢ n = n + 1"
+    assert wrong["accepted"] is False
+    assert wrong["tactics"] == []
+    assert file.read_bytes().decode() == said["source"]
+    filled = said["source"].split("\r\n")
+    assert filled[0] == "theorem good : 1 + 1 = 2 := by"
+    assert filled[2:] == OPEN.split("\r\n")[1:]
+
+
+# ----------------------------------------------------------------------------- bad input
+
+
+def test_bad_input_is_told_apart(tmp_path: Path) -> None:
+    """Before any Lean is started: what is wrong, in one line, and exit code 2."""
+    assert "the input is empty" in run("", code=2).stderr
+    assert "the input is empty" in run("-", code=2, stdin=" \n").stderr
+    assert "cannot read" in run(tmp_path / "absent.lean", code=2).stderr
+    binary = tmp_path / "binary.lean"
+    binary.write_bytes(b"\xff\xfe\x00")
+    assert "cannot read" in run(binary, code=2).stderr
+    assert "--write needs a file" in run("1 = 1", "--write", code=2).stderr
+    finished = tmp_path / "finished.lean"
+    finished.write_text("theorem t : 1 = 1 := rfl\n")
+    assert "with a `sorry`" in run(finished, "--write", code=2).stderr
+    run(code=2)
+    run("1 = 1", "--nodes", "0", code=2)
+
+
+@pytest.mark.lean
+def test_what_is_no_theorem() -> None:
+    assert "has no `sorry`" in run("example : 1 = 1", code=2).stderr
+    assert "has no name, or is private" in run("private theorem t : 1 = 1", code=2).stderr
+    assert "already has a proof" in run("theorem t : 1 = 1 := rfl", code=2).stderr
+    assert "no module Nowhere" in run("1 = 1", "--import", "Nowhere", code=2).stderr
+
+
+def test_machinery_that_is_not_there(tmp_path: Path) -> None:
+    """Says nothing about the theorem, and so has an exit code of its own."""
+    nothing = {"PATH": str(tmp_path), "HOME": str(tmp_path)}
+    out = run("1 = 1", "--toolchain", "pantograph", code=3, env=nothing)
+    assert out.stdout == ""
+    assert out.stderr.startswith("error: ")
+
+
+def test_help_teaches() -> None:
+    assert "Exit codes" in run("--help", code=0).stdout
+
+
+# ----------------------------------------------------------------------------- interrupted
+
+
+@pytest.mark.lean
+def test_an_interrupt_says_what_was_learnt() -> None:
+    """On a terminal the search is seen as it runs; Ctrl-C ends it with what it came to know."""
+    terminal, theirs = pty.openpty()
+    process = subprocess.Popen(
+        [BURN_QED, "prove", "∀ n m : Nat, n * m = n + m", "--nodes", "100000"],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm", "COLUMNS": "100", "LINES": "40"},
+    )
+    os.close(theirs)
+    try:
+        live = _read(terminal, until=b"/100000 nodes")
+        assert b"goal: " in live
+        time.sleep(0.5)  # a few nodes
+        process.send_signal(signal.SIGINT)
+        said = _read(terminal).decode()
+        assert process.wait(30) == 130
+        assert process.stdout is not None
+        assert process.stdout.read() == b"", "nothing was proved"
+    finally:
+        process.kill()
+        process.communicate()
+        os.close(terminal)
+    assert "nodes expanded in" in said
+    assert "best open state" in said
+    assert "Traceback" not in said
+
+
+def _read(terminal: int, until: bytes | None = None) -> bytes:
+    """What comes up to some words, or all of it."""
+    seen = b""
+    while until is None or until not in seen:
+        assert select.select([terminal], [], [], 60)[0], seen
+        try:
+            seen += os.read(terminal, 65536)
+        except OSError:  # closed at the other end
+            assert until is None, seen
+            break
+    return seen
