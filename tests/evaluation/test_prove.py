@@ -219,6 +219,16 @@ async def test_what_is_false_spends_the_budget(prover: Prover) -> None:
     assert (await prove(shallow, false, seed=0)).reason == "depth"
 
 
+async def test_a_bug_met_by_one_theorem_is_told_with_its_place(prover: Prover) -> None:
+    def broken(_goal: Goal) -> Sequence[str]:
+        raise ZeroDivisionError("of ours")
+
+    attempt = await prove(saying(prover, broken), theorem("True"), 0)
+    assert (attempt.outcome, attempt.reason) == ("error", "internal")
+    assert "of ours" in attempt.detail
+    assert "in broken" in attempt.detail
+
+
 @pytest.mark.parametrize(
     "statement",
     [

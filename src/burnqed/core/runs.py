@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -82,6 +83,8 @@ def publish(path: Path, text: str) -> None:
                 file.write(text)
                 file.flush()
                 os.fsync(file.fileno())
+            if path.is_file():
+                shutil.copymode(path, temporary)
             temporary.replace(path)
         except BaseException:
             temporary.unlink(missing_ok=True)

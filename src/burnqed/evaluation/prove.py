@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+import traceback
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from burnqed.core.errors import LeanError, StatementError
+from burnqed.core.errors import BurnQedError, LeanError, StatementError
 from burnqed.core.ports import Environment, Policy, Value
 from burnqed.core.types import Theorem
 from burnqed.evaluation.shorten import shorten
@@ -111,6 +112,11 @@ async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink =
         return Attempt(theorem, "error", "statement", error.message)
     except LeanError as error:
         return Attempt(theorem, "error", type(error).__name__, error.message)
+    except BurnQedError:
+        raise
+    except Exception:
+        # A bug of ours met by one theorem of thousands: told with its place, and the others go on.
+        return Attempt(theorem, "error", "internal", traceback.format_exc(limit=-3))
 
 
 async def _shortened(environment: Environment, theorem: Theorem, script: Script) -> Script:

@@ -78,7 +78,10 @@ async def judge_proof(pool: Pool, goal: Statement, tactics: Sequence[str]) -> Ve
     if report.shape != report.reference_shape:
         return verdict("the proof ends the theorem and starts a command of its own", "compiled")
     # Not simply the last: `where` clauses make theorems too.
-    wanted = declarations(pinned)[-1].name
+    named = declarations(pinned)
+    if not named:
+        raise StatementError("the theorem has no name, or a private one", hint="give it a name")
+    wanted = named[-1].name
     heartbeats = report.heartbeats(wanted)
     found = next((theorem for theorem in report.theorems if _bare(theorem.name) == _bare(wanted)), None)
     reason, level = _decide(report, found, text)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import sys
@@ -211,7 +212,8 @@ def _prove_file(
     header = len(body) - len(body.lstrip())  # imports are blanks in the body
     filled = text[:header] + result.source[header:]
     if write and path is not None and filled != text:
-        publish(path, filled)
+        mark = "\ufeff" if path.read_bytes().startswith(codecs.BOM_UTF8) else ""
+        publish(path.resolve(), mark + filled)
     if as_json:
         typer.echo(json.dumps(_file_json(result, filled, path, job), ensure_ascii=False))
     else:
