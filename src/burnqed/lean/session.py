@@ -218,7 +218,12 @@ class Session:
     ) -> list[StepReply]:
         tactics = [step.tactic for step in steps]
         line = protocol.qed_batch(lean_id, tactics, steps[0].goals, heartbeats)
-        replies = protocol.read_batch(await self._worker.request(line), len(steps))
+        try:
+            reply = await self._worker.request(line)
+        except RequestTimeout as timeout:
+            self._lean_seconds += timeout.seconds  # it did not say, but that is what it took
+            raise
+        replies = protocol.read_batch(reply, len(steps))
         self._lean_seconds += sum(reply.seconds for reply in replies)
         return replies
 
