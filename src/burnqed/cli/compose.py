@@ -1,4 +1,4 @@
-"""From options to real objects: a toolchain, and how to start its REPL."""
+"""From options to real objects: a toolchain, how to start its REPL, a prover on it."""
 
 from __future__ import annotations
 

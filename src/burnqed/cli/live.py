@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from types import TracebackType
-from typing import Self
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 
 from rich.console import Console, Group
 from rich.live import Live
@@ -26,21 +26,12 @@ class SearchView:
         self._live = Live(
             console=console, refresh_per_second=4, transient=True, get_renderable=self._draw
         )
-        self._shown = console.is_terminal
+        self._terminal = console.is_terminal
 
-    def __enter__(self) -> Self:
-        if self._shown:
-            self._live.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        if self._shown:
-            self._live.stop()
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        with self._live if self._terminal else nullcontext():
+            yield
 
     def __call__(self, event: Event) -> None:
         name = event.theorem.name

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
-from types import TracebackType
-from typing import Self
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 from rich.console import Console
 from rich.progress import (
@@ -40,17 +39,10 @@ class SetProgress:
         self.done = done
         self.proved = self.errors = self.nodes = 0
 
-    def __enter__(self) -> Self:
-        self._bar.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._bar.stop()
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        with self._bar:
+            yield
 
     def count(self, earlier: Iterable[TheoremRecord]) -> None:
         """What a resumed run found before; it is part of `done` already."""

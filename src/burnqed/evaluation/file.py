@@ -33,7 +33,7 @@ class HoleResult:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """`source` is the file with all that was found put in."""
+    """`source` is the file with what was found put in, but for what the judge refused."""
 
     holes: tuple[HoleResult, ...]
     source: str
@@ -63,7 +63,10 @@ async def prove_file(prover: Prover, body: str, seed: int, events: EventSink = i
         replace(r, tactics=proofs.get(r.hole.index, ()), verdict=verdicts.get(r.hole.index))
         for r in results
     )
-    return FileResult(results, fill(body, proofs, holes))
+    # What the judge refuses goes into no file; a theorem with other holes still open is not yet for it.
+    refused = {i for i, v in verdicts.items() if not v.accepted and _is_complete(v, verdicts, proofs)}
+    kept = {i: tactics for i, tactics in proofs.items() if i not in refused}
+    return FileResult(results, fill(body, kept, holes))
 
 
 async def _attempt(

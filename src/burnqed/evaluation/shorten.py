@@ -10,8 +10,6 @@ from burnqed.core.types import Advanced, Closed, ProofState, Theorem
 from burnqed.search.script import Script
 
 _MOST_TACTICS = 300  # what shortening may cost; a long proof is shortened as far as that goes
-
-
 _LEMMAS = re.compile(r" \[([^\[\]\n]+)\]")
 
 

@@ -7,7 +7,7 @@ the same tree (as long as Lean's answers are the same, and no limit in seconds c
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from burnqed.core.errors import LeanDied, LeanLost, LeanMemoryExceeded
 from burnqed.core.ports import Environment, Policy, Value
@@ -176,11 +176,10 @@ class _Search:
             )
             suggested: list[Candidate] = []
             for candidate, result in zip(bunch, results, strict=True):
-                said = result.suggestions if isinstance(result, Advanced | Closed) else ()
-                if said:
+                if isinstance(result, Advanced | Closed) and result.suggestions:
                     # What searched is replaced by what it found, in its place and at its price.
-                    suggested += [Candidate(t, candidate.logprob, candidate.length) for t in said]
-                    await self.environment.free([_state_of(result)])
+                    suggested += [replace(candidate, tactic=tactic) for tactic in result.suggestions]
+                    await self.environment.free([result.state])
                 else:
                     edges.append(self._edge(node, candidate, result))
             todo = suggested + todo
@@ -285,8 +284,3 @@ def _better(logprob: float, length: int, node: Node, scoring: Scoring) -> bool:
 
 def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
     return list({candidate.tactic: candidate for candidate in reversed(candidates)}.values())[::-1]
-
-
-def _state_of(result: StepResult) -> ProofState:
-    assert isinstance(result, Advanced | Closed)
-    return result.state

@@ -29,10 +29,3 @@ class Frontier:
             if node.status is Status.OPEN and node.score == -negated and self._tree.wanted(node):
                 return node
         return None
-
-    def best(self) -> Node | None:
-        """The same node, left in its place."""
-        node = self.pop()
-        if node is not None:
-            self.push(node)
-        return node

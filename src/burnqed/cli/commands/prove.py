@@ -57,8 +57,9 @@ def prove_command(
 ) -> None:
     """Prove a statement, or each `sorry` of a file in its place, and print the finished Lean.
 
-    What is printed has been judged: compiled from scratch in a fresh Lean, checked by the kernel, its
-    axioms looked at. The proof goes to standard output, everything else to standard error.
+    A proof is judged before it is called one: compiled from scratch in a fresh Lean, checked by the
+    kernel, its axioms looked at; what is refused is not printed. A `sorry` of a theorem that has others
+    still open is filled, and the table says so. The Lean goes to standard output, all else to stderr.
 
     Examples:
 
@@ -124,7 +125,7 @@ def _theorem(text: str, words: set[str]) -> Theorem:
 def _watched(view: SearchView, work: Coroutine[Any, Any, T]) -> T:
     """Run with the live view on; Ctrl-C says what was learnt."""
     try:
-        with view:
+        with view.shown():
             return run_sync(work)
     except KeyboardInterrupt:
         print(view.learnt() or "stopped before the search began", file=sys.stderr)

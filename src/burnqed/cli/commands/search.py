@@ -84,8 +84,9 @@ def search_command(
         stop = _Stop()
         with open_writer(out / TRAJECTORIES, on_problem=tables.warn) as writer:
             todo = len(unfinished(plan, writer.earlier))
-            with SetProgress(len(plan.theorems), len(plan.theorems) - todo, shown=not as_json) as bar:
-                bar.count(writer.earlier)
+            bar = SetProgress(len(plan.theorems), len(plan.theorems) - todo, shown=not as_json)
+            bar.count(writer.earlier)
+            with bar.shown():
                 settings = Settings(temperature=temperature)
                 async with compose.prover(spec, workers, budget, settings) as prover:
                     await run(prover, plan, writer, bar.record, stop.event, bar.event)

@@ -83,11 +83,7 @@ def _leaf(r: Reading, shape: Shape, used: set[str]) -> str:
 
 
 def _new(r: Reading, wanted: str, used: set[str]) -> str:
-    name = r.fresh(wanted)
-    i = 1
-    while name in used:
-        name = r.fresh(f"{wanted}{i}")
-        i += 1
+    name = r.fresh(wanted, used)
     used.add(name)
     return name
 

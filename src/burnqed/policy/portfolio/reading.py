@@ -7,7 +7,7 @@ nothing else, so the reading is simple: brackets, binders, and the connectives b
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -222,9 +222,9 @@ class Reading:
             return own == "Prop" or own.endswith("→ Prop")
         return head in ("True", "False") or head.rpartition(".")[2] in PREDICATES
 
-    def fresh(self, wanted: str) -> str:
-        """A name that nothing in the context has yet."""
-        taken = {h.name for h in self.goal.hypotheses}
+    def fresh(self, wanted: str, used: Collection[str] = ()) -> str:
+        """A name that nothing in the context has yet, nor any of `used`."""
+        taken = {h.name for h in self.goal.hypotheses} | set(used)
         if wanted not in taken:
             return wanted
         return next(f"{wanted}{i}" for i in range(1, 1000) if f"{wanted}{i}" not in taken)

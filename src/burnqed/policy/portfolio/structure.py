@@ -35,16 +35,9 @@ def introductions(r: Reading) -> Iterator[Rated]:
             yield f"intro {r.fresh('x')}", -3.6  # a definition that unfolds to a ∀, perhaps
         return
     names: list[str] = []
-    taken = {h.name for h in r.goal.hypotheses}
     for binder in binders:
         wanted = binder.name or "h"
-        if "✝" in wanted or wanted == "_":
-            wanted = "x"
-        name, i = wanted, 1
-        while name in taken:
-            name, i = f"{wanted}{i}", i + 1
-        taken.add(name)
-        names.append(name)
+        names.append(r.fresh("x" if "✝" in wanted or wanted == "_" else wanted, names))
     yield f"intro {' '.join(names)}", 0.6
     if len(names) > 1:
         yield f"intro {names[0]}", -2.2
@@ -122,7 +115,6 @@ def _witnesses(r: Reading) -> Iterator[Rated]:
         terms += [f"{a} + {b}" for a, b in combinations(numbers[:3], 2)]
         terms += [f"{a} * {b}" for a, b in combinations(numbers[:3], 2)]
         terms += [f"{v} + 1" for v in numbers[:3]] + [f"{v} / 2" for v in numbers[:2]]
-    yield "refine ⟨_, rfl⟩", -2.2
     yield "exact ⟨_, rfl⟩", -2.2
     yield "constructor", -2.8
     yield "simp", -1.0
@@ -229,20 +221,11 @@ def _lower_bound(r: Reading, shape: Shape) -> tuple[str, int] | None:
 
 def naming(r: Reading) -> Iterator[Rated]:
     """Names for hypotheses that have none, so that other tactics can speak of them."""
-    if r.unnamed:
-        props = [
-            h for h in r.unnamed if not h.type.startswith(("Type", "Sort")) and "inst" not in h.name
-        ]
-        if props:
-            taken: list[str] = []
-            for h in r.unnamed:
-                base = re.sub(r"✝.*|\W", "", h.name) or "h"
-                name, i = base, 1
-                existing = {x.name for x in r.goal.hypotheses}
-                while name in existing or name in taken:
-                    name, i = f"{base}{i}", i + 1
-                taken.append(name)
-            yield f"rename_i {' '.join(taken)}", -0.8
+    if any(not h.type.startswith(("Type", "Sort")) and "inst" not in h.name for h in r.unnamed):
+        names: list[str] = []
+        for h in r.unnamed:
+            names.append(r.fresh(re.sub(r"✝.*|\W", "", h.name) or "h", names))
+        yield f"rename_i {' '.join(names)}", -0.8
 
 
 def generalizations(r: Reading) -> Iterator[Rated]:
