@@ -117,7 +117,7 @@ example (n : Nat) : n + 1 = n := by sorry
 
 
 async def test_what_stays_open_is_told(prover: Prover) -> None:
-    """What is found is in the text, but for what the judge refuses; what is open is not called proved."""
+    """What is found is in the text, but for what is refused; what is open is not called proved."""
     result = await prove_file(prover, OPEN, seed=0)
     assert outcomes(result) == [
         ("datum", "skipped", "it is no proposition"),
