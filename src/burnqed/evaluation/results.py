@@ -1,0 +1,206 @@
+"""What an evaluation found, as `result.json` holds it.
+
+Every theorem of the benchmark is in every list, whatever became of it: a denominator is never smaller
+than the set. A proved theorem is one that the judge accepted; an error is never an unproved theorem.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from burnqed.core.errors import InputError
+from burnqed.core.runs import publish
+from burnqed.trajectories.schema import TheoremOutcome
+
+FORMAT = 1
+RESULT = "result.json"
+SUMMARY = "summary.json"
+
+
+@dataclass(frozen=True, slots=True)
+class BenchmarkId:
+    """Which theorems. Equal checksums: the same names with the same statements and leak rules."""
+
+    name: str
+    checksum: str
+    theorems: int
+    revision: str = ""
+    leak_rules: tuple[str, ...] = ()  # of the library theorems in it; () where there are none
+
+
+@dataclass(frozen=True, slots=True)
+class TheoremResult:
+    """What became of a theorem within a budget, over all attempts.
+
+    Where one proved it, `nodes_used`, `time_secs` and `proof` are of the attempt that took the fewest
+    nodes; else of the one that spent the most. An error in one attempt and no proof in another is an
+    error. `budget_at_proof` is the smallest of the evaluation's budgets that suffices.
+    """
+
+    name: str
+    proved: bool
+    budget_at_proof: int | None
+    nodes_used: int
+    time_secs: float
+    outcome: TheoremOutcome
+    proof: str = ""
+    reason: str = ""  # exhausted: which budget; error: its kind
+    detail: str = ""  # the error's text
+    successes: int = 0  # how many of the attempts proved it
+    leak_rule: str | None = None
+    group: str = ""  # a part of the benchmark, such as its level
+
+
+@dataclass(frozen=True, slots=True)
+class BudgetResult:
+    """A budget of nodes per attempt. `solved`, `exhausted` and `errors` add up to `total`."""
+
+    budget: int
+    solved: int
+    total: int
+    rate: float
+    interval: tuple[float, float]  # Wilson's, 95%
+    pass_at: dict[int, float]  # k: the expected rate of k attempts
+    avg_nodes: float
+    avg_time_secs: float
+    median_time_secs: float
+    exhausted: dict[str, int]  # by budget
+    errors: dict[str, int]  # by kind
+    per_theorem: tuple[TheoremResult, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingMetrics:
+    final_loss: float
+    final_energy_gap: float
+    final_rank_accuracy: float
+    training_steps: int
+    training_time_secs: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """What it took in all, summed over attempts and theorems; `steps` are tactics that Lean ran."""
+
+    nodes: int
+    steps: int
+    search_secs: float
+    lean_secs: float
+    judge_secs: float
+    clock_stops: int  # tactics stopped by the wall clock: the one thing that may differ next time
+
+
+@dataclass(frozen=True, slots=True)
+class IterationResult:
+    """One evaluation. `budget_results` are in order of budget; `settings` is all that was asked for."""
+
+    iteration: int
+    timestamp: str
+    llm_path: str | None
+    ebm_path: str | None
+    benchmark: BenchmarkId
+    settings: dict[str, Any]
+    attempts: int
+    budget_results: tuple[BudgetResult, ...]
+    cost: Cost
+    training_metrics: TrainingMetrics | None = None
+    format: int = FORMAT
+
+    @property
+    def budgets(self) -> tuple[int, ...]:
+        return tuple(result.budget for result in self.budget_results)
+
+    def at(self, budget: int) -> BudgetResult:
+        return next(result for result in self.budget_results if result.budget == budget)
+
+    @property
+    def largest(self) -> BudgetResult:
+        return self.budget_results[-1]
+
+    @property
+    def cumulative(self) -> frozenset[str]:
+        """The theorems that were proved within any of the budgets."""
+        return frozenset(t.name for b in self.budget_results for t in b.per_theorem if t.proved)
+
+
+def write_result(path: Path, result: IterationResult) -> None:
+    publish(path, json.dumps(dataclasses.asdict(result), ensure_ascii=False, indent=1) + "\n")
+
+
+def read_result(path: Path) -> IterationResult:
+    """The result in a file, or in the `result.json` of a run's directory."""
+    file = path / RESULT if path.is_dir() else path
+    try:
+        content = json.loads(file.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        hint = "an evaluation that was stopped has none: `burn-qed eval --resume` finishes it"
+        raise InputError(f"there is no {file}", hint=hint if path.is_dir() else "") from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"cannot read {file}: {error}") from error
+    try:
+        if content["format"] > FORMAT:
+            raise InputError(f"{file} is from a newer burn-qed (format {content['format']})")
+        return _result(content)
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{file} is not an evaluation's result ({error!r})", hint="`burn-qed eval` writes them"
+        ) from error
+
+
+def summary_of(results: Sequence[IterationResult]) -> dict[str, Any]:
+    """A line for each evaluation, without the theorems: what `summary.json` holds."""
+    return {"format": FORMAT, "iterations": [_line(result) for result in results]}
+
+
+def write_summary(path: Path, results: Sequence[IterationResult]) -> None:
+    publish(path, json.dumps(summary_of(results), ensure_ascii=False, indent=1) + "\n")
+
+
+def _line(result: IterationResult) -> dict[str, Any]:
+    total, solved = result.benchmark.theorems, len(result.cumulative)
+    return {
+        "iteration": result.iteration,
+        "timestamp": result.timestamp,
+        "llm_path": result.llm_path,
+        "ebm_path": result.ebm_path,
+        "benchmark": dataclasses.asdict(result.benchmark),
+        "attempts": result.attempts,
+        "budgets": {
+            b.budget: {"solved": b.solved, "total": b.total, "rate": b.rate, "interval": b.interval,
+                       "errors": sum(b.errors.values())}
+            for b in result.budget_results
+        },
+        "cumulative": {"solved": solved, "total": total, "rate": solved / total if total else 0.0},
+        "training_metrics": result.training_metrics and dataclasses.asdict(result.training_metrics),
+    }  # fmt: skip
+
+
+def _result(content: dict[str, Any]) -> IterationResult:
+    metrics = content["training_metrics"]
+    benchmark = content["benchmark"]
+    return IterationResult(
+        **{
+            **content,
+            "benchmark": BenchmarkId(**{**benchmark, "leak_rules": tuple(benchmark["leak_rules"])}),
+            "budget_results": tuple(_budget(entry) for entry in content["budget_results"]),
+            "cost": Cost(**content["cost"]),
+            "training_metrics": None if metrics is None else TrainingMetrics(**metrics),
+        }
+    )
+
+
+def _budget(content: dict[str, Any]) -> BudgetResult:
+    low, high = content["interval"]
+    return BudgetResult(
+        **{
+            **content,
+            "interval": (low, high),
+            "pass_at": {int(k): rate for k, rate in content["pass_at"].items()},
+            "per_theorem": tuple(TheoremResult(**entry) for entry in content["per_theorem"]),
+        }
+    )
