@@ -309,6 +309,6 @@ def test_certificate() -> None:
 def test_theorems() -> None:
     one = {"name": "a", "module": "Init", "statement": "p", "levels": ["u"], "size": 3}
     page = protocol.read_theorems({"theorems": [one], "total": 501, "next": 500})
-    assert page.theorems == (protocol.LibraryTheorem("a", "Init", "p", ("u",)),)
+    assert page.theorems == (protocol.LibraryTheorem("a", "Init", "p", ("u",), 3),)
     assert page.next == 500
     assert protocol.read_theorems({"theorems": [], "total": 0, "next": None}).next is None

@@ -58,7 +58,21 @@ class FileHole:
     index: int
 
 
-Statement = Proposition | TheoremText | LibraryConstant | FileHole
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A theorem of a set of which nobody could read what it states: an error wherever it is tried."""
+
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Negation:
+    """`¬ T` for all that a statement says: its binders and variables are quantified under the `¬`."""
+
+    statement: Proposition | TheoremText | LibraryConstant
+
+
+Statement = Proposition | TheoremText | LibraryConstant | FileHole | Unreadable | Negation
 
 
 @dataclass(frozen=True, slots=True)

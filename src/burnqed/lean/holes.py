@@ -14,6 +14,7 @@ from typing import Any, Literal
 from burnqed.core.errors import ProtocolError, StatementError
 from burnqed.lean import protocol
 from burnqed.lean.fill import Place, put
+from burnqed.lean.outline import characters
 from burnqed.lean.pool import Pool
 from burnqed.lean.protocol import Reply
 from burnqed.lean.tokens import tokenize
@@ -94,16 +95,10 @@ def name_examples(source: str, holes: Sequence[Hole]) -> str:
 
 
 def _read(reply: Reply, body: str) -> list[Hole]:
-    raw = body.replace("\r\n", "\n").encode()  # what Lean saw
-    lines = body.split("\n")
-
-    def characters(byte: Any) -> int:
-        """From bytes of what Lean saw to characters of what is there."""
-        before = raw[: int(byte)].decode()
-        return len(before) + sum(line.endswith("\r") for line in lines[: before.count("\n")])
+    place = characters(body)
 
     def hole(index: int, told: dict[str, Any]) -> Hole:
-        start, end = map(characters, told["boundary"])
+        start, end = map(place, told["boundary"])
         kind: Literal["tactic", "term"] = "tactic" if told["kind"] == "tactic" else "term"
         return Hole(
             index=index,

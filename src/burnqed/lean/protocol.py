@@ -21,11 +21,13 @@ from burnqed.core.types import (
     Hypothesis,
     LibraryConstant,
     Message,
+    Negation,
     Proposition,
     Rejected,
     Statement,
     TheoremText,
     TimedOut,
+    Unreadable,
 )
 from burnqed.lean.statement import with_sorry
 from burnqed.lean.strict import a_bool, a_dict, a_list, a_str, an_int, strictly, tuple_of
@@ -43,17 +45,21 @@ def request_line(command: str, **fields: Any) -> str:
     return f"{command} {json.dumps(given, ensure_ascii=False, separators=(',', ':'))}"
 
 
-def start(statement: Statement) -> str:
-    """The request that makes a statement's first state."""
+def start(statement: Statement, negate: bool | None = None) -> str:
+    """The request that makes a statement's first state, or its negation's. Raises `StatementError`."""
     match statement:
         case Proposition(text, levels):
-            return request_line("goal.start", expr=text, levels=list(levels) or None)
+            return request_line("goal.start", expr=text, levels=list(levels) or None, negate=negate)
         case LibraryConstant(name, leak):
-            return request_line("goal.start", copyFrom=name, hide=True, leak=leak)
+            return request_line("goal.start", copyFrom=name, hide=True, leak=leak, negate=negate)
         case TheoremText():
-            return request_line("qed.start", file=with_sorry(statement))
+            return request_line("qed.start", file=with_sorry(statement), negate=negate)
         case FileHole(source, index):
             return request_line("qed.start", file=source.replace("\r\n", "\n"), hole=index)
+        case Negation(negated):
+            return start(negated, negate=True)
+        case Unreadable(why):
+            raise StatementError(why)
 
 
 def goal_tactic(state: int, goal: int, tactic: str, *, resume: bool = True) -> str:
@@ -124,13 +130,9 @@ def env_add(
     levels: Sequence[str] = (),
     is_theorem: bool = True,
 ) -> str:
+    given = list(levels) or None
     return request_line(
-        "env.add",
-        name=name,
-        levels=list(levels) or None,
-        type=type,
-        value=value,
-        isTheorem=is_theorem,
+        "env.add", name=name, levels=given, type=type, value=value, isTheorem=is_theorem
     )
 
 
@@ -219,12 +221,13 @@ class StepReply:
 
 @dataclass(frozen=True, slots=True)
 class LibraryTheorem:
-    """A theorem of the library as it prints; `levels` are its universe parameters."""
+    """A theorem of the library as it prints; `size` counts the nodes of its type as a term."""
 
     name: str
     module: str
     statement: str
     levels: tuple[str, ...]
+    size: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -299,6 +302,7 @@ def read_theorems(reply: Reply) -> TheoremPage:
             a_str(value["module"]),
             a_str(value["statement"]),
             tuple_of(a_str, value["levels"]),
+            an_int(value["size"]),
         )
 
     def read(reply: Reply) -> TheoremPage:

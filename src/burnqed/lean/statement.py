@@ -8,10 +8,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from burnqed.core.errors import StatementError
-from burnqed.core.types import FileHole, LibraryConstant, Proposition, Statement, TheoremText
+from burnqed.core.types import (
+    FileHole,
+    LibraryConstant,
+    Negation,
+    Proposition,
+    Statement,
+    TheoremText,
+    Unreadable,
+)
 from burnqed.lean.tokens import CLOSERS, Token, tokenize
 
 GOAL_NAME = "qed_goal"
+# Inside a type, a `:=` of its own goes with each of these.
+LOCAL = frozenset({"let", "have", "letI", "haveI"})
 UNFINISHED = re.compile(r"\s*(:=\s*(by\s+)?sorry|:=\s*by|:=|by\s+sorry)\s*\Z")
 
 
@@ -74,10 +84,15 @@ def declarations(source: str) -> list[Declaration]:
             prefix = "" if root else "".join(f"{scope}." for scope in scopes if scope)
             found.append(Declaration(prefix + name.removeprefix("_root_."), word.start))
         elif word.text in ("namespace", "section", "mutual"):
-            scopes.append(name if word.text == "namespace" else "")
-        elif word.text == "end" and scopes:
-            scopes.pop()
+            scopes += [part if word.text == "namespace" else "" for part in _parts(name)]
+        elif word.text == "end":
+            del scopes[-len(_parts(name)) :]
     return found
+
+
+def _parts(name: str) -> list[str]:
+    """`namespace A.B` opens two scopes, which `end A.B` closes, or `end B` and `end A`."""
+    return re.findall(r"«[^»]*»|[^.«»]+", name) or [""]
 
 
 def header(statement: Statement) -> str:
@@ -89,6 +104,10 @@ def header(statement: Statement) -> str:
         return f"theorem {GOAL_NAME} : type_of% @{statement.name}"
     if isinstance(statement, FileHole):
         raise StatementError("a hole has no text of its own", hint="fill its file, and judge that")
+    if isinstance(statement, Negation):
+        raise StatementError("a negation has no text of its own", hint="certify its finished state")
+    if isinstance(statement, Unreadable):
+        raise StatementError(statement.why)
     return strip_proof(statement)
 
 
@@ -128,7 +147,7 @@ def _proof_mark(tokens: Sequence[Token]) -> bool:
             depth += 1
         elif token.text in CLOSERS.values():
             depth -= 1
-        elif depth == 0 and token.text in ("let", "have"):
+        elif depth == 0 and token.text in LOCAL:
             lets += 1
         elif depth == 0 and token.text == ":=":
             if lets == 0:

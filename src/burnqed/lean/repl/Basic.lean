@@ -348,6 +348,25 @@ structure GState where
 /-- By id; a deleted state leaves `none` behind (the embedded build cannot call `erase`). -/
 abbrev States := Std.TreeMap Nat (Option GState)
 
+/-- One command of a text, elaborated. -/
+structure Piece where
+  start : Nat
+  stop : Nat
+  stx : Syntax
+  envBefore : Environment
+  envAfter : Environment
+  scope : Scope
+  /-- All of what the command started from. -/
+  before : Command.State
+  messages : List Message
+  trees : List InfoTree
+  heartbeats : Nat
+
+/-- The text that was elaborated last, for the next one that begins like it. -/
+structure Kept where
+  source : String
+  pieces : List Piece
+
 structure Session where
   /-- Right after import. Certificates and checks start here and nowhere else. -/
   pristine : Environment
@@ -364,6 +383,8 @@ structure Session where
   proofsAreThere : Bool := false
   /-- Axioms of imported constants found so far; used where `proofsAreThere`. -/
   axiomsOf : NameMap (List Name) := {}
+  /-- Elaborated in `env`, under these options. -/
+  kept : Option Kept := none
 
 abbrev Ref := IO.Ref Session
 

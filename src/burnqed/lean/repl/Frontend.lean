@@ -1,25 +1,11 @@
 /-
 Frontend: whole texts of Lean. Owns the command loop (no threads: one command after the other, in this
-thread), the `frontend.*` commands, and `qed.start`.
+thread) and the `frontend.*` commands.
 -/
 
 namespace Repl
 
 /-! ## The command loop -/
-
-/-- One command of a text, elaborated. -/
-structure Piece where
-  start : Nat
-  stop : Nat
-  stx : Syntax
-  envBefore : Environment
-  envAfter : Environment
-  scope : Scope
-  /-- All of what the command started from. -/
-  before : Command.State
-  messages : List Message
-  trees : List InfoTree
-  heartbeats : Nat
 
 def scopeOf (st : Command.State) : Scope :=
   match st.scopes with
@@ -43,17 +29,33 @@ definition that cannot be compiled for that is as good as any where nothing is r
 def errorMessage (ictx : Parser.InputContext) (pos : String.Pos.Raw) (text : String) : Message :=
   { fileName := ictx.fileName, pos := ictx.fileMap.toPosition pos, data := text }
 
-/-- Did a command fail, or leave something open? -/
-def isDirty (ms : List Message) : IO Bool := do
+/-- Where a piece's command begins, behind what the parser skipped to come to it. -/
+@[noinline] def Piece.first (p : Piece) : Nat := match p.stx.getPos? with | some a => a.byteIdx | none => p.start
+
+def isBefore (a b : Position) : Bool := a.line < b.line || (a.line == b.line && a.column < b.column)
+
+/-- The errors of a piece: those of what was skipped before its command, and the command's own. -/
+def Piece.errors (p : Piece) (map : FileMap) : List Message × List Message :=
+  let first := map.toPosition ⟨p.first⟩
+  let errors := keep isError p.messages
+  (keep (fun m => isBefore m.pos first) errors, keep (fun m => !isBefore m.pos first) errors)
+
+/-- Did a command leave something open? -/
+def leavesSorry (ms : List Message) : IO Bool := do
   for m in ms do
-    if isError m then return true
     match m.severity with
     | .warning => if (← messageText m) == "declaration uses `sorry`" || (← messageText m) == "declaration uses 'sorry'" then return true
     | _ => pure ()
   return false
 
+/-- Did a command fail, or leave something open? -/
+def isDirty (ms : List Message) : IO Bool := do
+  if some? isError ms then return true
+  leavesSorry ms
+
+/-- `undo`: a command with errors is as if it were not there. -/
 partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState) (ref : IO.Ref Command.State)
-    (acc : List Piece) (gate : Option Gate := none) (dirty : Bool := false) : IO (List Piece) := do
+    (acc : List Piece) (gate : Option Gate := none) (undo : Bool := false) (dirty : Bool := false) : IO (List Piece) := do
   let st ← ref.get
   let before := scopeOf st
   let start := ps.pos
@@ -88,7 +90,10 @@ partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState
     let dirty' ← if dirty then pure true else match gate with
       | some _ => isDirty piece.messages
       | none => pure false
-    commands ictx ps' ref (piece :: acc) gate dirty'
+    match undo, piece.errors ictx.fileMap with
+    | true, (_, _ :: _) => ref.set st
+    | _, _ => pure ()
+    commands ictx ps' ref (piece :: acc) gate undo dirty'
 
 /-- The options a text is elaborated under; `set_option` in the text overrides them. -/
 def fileOptions (s : Session) : Options :=
@@ -104,20 +109,52 @@ structure Text where
 
 /-- Elaborates a text, from its first byte, or from `ps`; with a gate, only the commands that it lets pass. -/
 def elaborate (s : Session) (env : Environment) (source : String) (trees : Bool) (ps : Parser.ModuleParserState := {})
-    (gate : Option Gate := none) : IO Text := do
+    (gate : Option Gate := none) (undo : Bool := false) : IO Text := do
   let ref ← IO.mkRef (initialState env (fileOptions s) trees (!s.proofsAreThere || gate.isSome))
-  let ps ← commands (fileInput source) ps ref [] gate
+  let ps ← commands (fileInput source) ps ref [] gate undo
   let st ← ref.get
   return { pieces := ps, env := st.env, scope := scopeOf st }
 
+def placedTexts (ms : List Message) : IO (List String) := do
+  let mut out := []
+  for m in ms do
+    let t ← messageText m
+    out := (Nat.repr m.pos.line ++ ":" ++ Nat.repr m.pos.column ++ ": " ++ t) :: out
+  return rev out
+
 def errorTexts (ps : List Piece) : IO (List String) := do
   let mut out := []
-  for p in ps do
-    for m in p.messages do
-      if isError m then
-        let t ← messageText m
-        out := (Nat.repr m.pos.line ++ ":" ++ Nat.repr m.pos.column ++ ": " ++ t) :: out
+  for p in ps do out := revOnto (← placedTexts (keep isError p.messages)) out
   return rev out
+
+def checked (ps : List Piece) : M (List Piece) := do
+  match (← errorTexts ps) with
+  | [] => return ps
+  | es => fail "frontend" ("\n".intercalate es)
+
+/-- The commands with which two texts begin, last one first. What stands between them is the same as well. -/
+partial def sharedPieces (old new : String) (done : Nat) (ps acc : List Piece) : List Piece :=
+  match ps with
+  | [] => acc
+  | p :: ps =>
+    let stop := match p.stx.getTailPos? with | some b => b.byteIdx | none => p.stop
+    let text (s : String) := String.Pos.Raw.extract s ⟨done⟩ ⟨stop⟩
+    if text old == text new then sharedPieces old new stop ps (p :: acc) else acc
+
+/-- The commands of a text without errors, in the session's environment. Theorems of one file come one after the
+other, so what this text begins with in common with the last one is not elaborated again: but for the last command of
+it, since the parser may have looked at what follows. -/
+def piecesOf (r : Ref) (source : String) : M (List Piece) := do
+  let s ← (r.get : IO Session)
+  let shared := match s.kept with | some k => sharedPieces k.source source 0 k.pieces [] | none => []
+  let ps ← match shared with
+    | last :: before => do
+      let ref ← IO.mkRef last.before
+      (commands (fileInput source) { pos := ⟨last.start⟩ } ref before : IO _)
+    | [] => do pure (← (elaborate s s.env source false : IO Text)).pieces
+  let ps ← checked ps
+  r.modify (fun s => { s with kept := some { source := source, pieces := ps } })
+  return ps
 
 def joinLines (l : List String) : String := "\n".intercalate l
 
@@ -339,7 +376,7 @@ def frontendProcess (r : Ref) (j : Json) : M Json := do
         fields := ("goalStateId", jnum id) :: ("goals", gs) :: ("goalSrcBoundaries", .arr (toArr bounds)) :: fields
       | _, _ => pure ()
     units := units.push (Json.mkObj fields)
-  if inherit then r.modify (fun s => { s with env := text.env, scope := text.scope })
+  if inherit then r.modify (fun s => { s with env := text.env, scope := text.scope, kept := none })
   return Json.mkObj [("units", .arr units)]
 
 /-! ## `frontend.distil` -/
@@ -456,9 +493,7 @@ def frontendDistil (r : Ref) (j : Json) : M Json := do
   let binder? ← str? j "binderName"
   let ignore ← boolD j "ignoreValues" true
   let text ← elaborate s s.env source false
-  match (← errorTexts text.pieces) with
-  | [] => pure ()
-  | es => fail "frontend" (joinLines es)
+  let _ ← checked text.pieces
   let mut out := #[]
   for t in targetsOf text.pieces do
     let levels := match t.decls with | ci :: _ => ci.levelParams | [] => []
@@ -508,9 +543,7 @@ def frontendRefactor (r : Ref) (j : Json) : M Json := do
   let source ← str j "file"
   let opts := coreOptions (statementOptions s.scope.opts) ((← strs? j "coreOptions").getD [])
   let text ← elaborate s s.env source false
-  match (← errorTexts text.pieces) with
-  | [] => pure ()
-  | es => fail "frontend" (joinLines es)
+  let _ ← checked text.pieces
   let coupled := keep (fun (t : Target) => len t.decls 0 > 1) (targetsOf text.pieces)
   let mut out := ""
   for p in text.pieces do
@@ -531,95 +564,5 @@ def frontendRefactor (r : Ref) (j : Json) : M Json := do
         let short := nameStr (lastPart name)
         out := out ++ "\ndef " ++ short ++ "_composite : " ++ type ++ " :=\n  sorry"
   return Json.mkObj [("file", .str out)]
-
-/-! ## `qed.start` -/
-
-partial def countVars (lctx : LocalContext) (i n : Nat) : Nat :=
-  if i < lctx.numIndices then
-    match lctx.getAt? i with
-    | none => countVars lctx (i + 1) n
-    | some d => countVars lctx (i + 1) (if d.isImplementationDetail || d.isAuxDecl then n else n + 1)
-  else n
-
-/-- How many binders stand before the colon: the hypotheses that the `sorry` sees. -/
-def binderCount (s : Seen) : Nat :=
-  match s.info with
-  | .ofTermInfo ti => countVars ti.lctx 0 0
-  | .ofTacticInfo ti =>
-    match ti.goalsBefore with
-    | g :: _ => match ti.mctxBefore.findDecl? g with | some d => countVars d.lctx 0 0 | none => 0
-    | [] => 0
-  | _ => 0
-
-@[noinline] def introduce (g : MVarId) (n : Nat) : TermElabM MVarId := do
-  if n == 0 then return g
-  let (_, g) ← (g.introNP n : MetaM _)
-  return g
-
-partial def stripLambdas (e : Expr) (n : Nat) : Expr :=
-  match n, e with
-  | 0, e => e
-  | n + 1, .lam _ _ b _ => stripLambdas b n
-  | n + 1, .mdata _ b => stripLambdas b (n + 1)
-  | _, e => e
-
-partial def stripMData (e : Expr) : Expr := match e with | .mdata _ b => stripMData b | e => e
-
-def isEnd (p : Piece) : Bool := let k := p.stx.getKind; k == `Lean.Parser.Command.end || k == `Lean.Parser.Command.eoi
-
-/-- The piece that is to be proved: the last one, but for `end`s. -/
-def lastPiece (ps : List Piece) : Option Piece :=
-  match keep (fun p => !isEnd p) ps with
-  | [] => none
-  | l => nth? (rev l) 0
-
-def statementOf (p : Piece) : M ConstantInfo := do
-  let found := keep (fun (c : Name × ConstantInfo) => match c.2 with
-    | .thmInfo _ => isUserName c.1 || c.1 == `_example
-    | .defnInfo _ => isPrefixName `_example c.1
-    | .opaqueInfo _ => isPrefixName `_example c.1
-    | _ => false) (addedConstants p.envBefore p.envAfter)
-  match found with
-  | [(_, ci)] => return ci
-  | [] => fail "frontend" "the last command must be a theorem"
-  | _ => fail "frontend" "the last command declares more than one theorem"
-
-def qedStart (r : Ref) (j : Json) : M Json := do
-  let s ← (r.get : IO Session)
-  let source ← str j "file"
-  let hide := (← names? j "hide").getD []
-  let mut env := s.env
-  for n in hide do
-    let (e, _) ← hideConstant s.config env n
-    env := e
-  let text ← elaborate s env source true
-  match (← errorTexts text.pieces) with
-  | [] => pure ()
-  | es => fail "frontend" (joinLines es)
-  match lastPiece text.pieces with
-  | none => fail "frontend" "there is no theorem in this text"
-  | some p =>
-    let ci ← statementOf p
-    if ci.type.hasSorry then fail "frontend" "the statement itself contains sorry" else
-    let mut count := 0
-    for q in text.pieces do count := count + len (sorrysOf q) 0
-    match sorrysOf p, count with
-    | [hole], 1 =>
-      let n := binderCount hole
-      let body := stripMData (stripLambdas ((ci.value? (allowOpaque := true)).getD (.sort .zero)) n)
-      if !body.isSorry then fail "frontend" "the proof must be `sorry` and nothing else" else
-      -- inside the declaration the scope may be wider than before it (`open … in`, `set_option … in`)
-      let scope : Scope := { p.scope with ns := hole.ctx.currNamespace, opened := hole.ctx.openDecls, opts := hole.ctx.options }
-      let st ← startGoal s.config { env := p.envBefore, scope := scope, decl := ci.name } ci.type ci.levelParams
-      let ran ← runTerm s.config st (introduce st.root n)
-      let g ← okOr "frontend" ran
-      let st := { (st.after ran [g]) with root := st.root }
-      let type ← runTerm s.config { st with mctx := {} } (jexprTerm s.config ci.type)
-      let type ← okOr "frontend" type
-      let id ← addState r st
-      let gs ← jgoals s.config st
-      return Json.mkObj [("stateId", jnum id), ("root", jname st.root.name), ("goals", gs), ("name", jname ci.name), ("type", type)]
-    | _, 0 => fail "frontend" "there is no sorry to prove"
-    | _, _ => fail "frontend" "there must be exactly one sorry, the proof of the last theorem"
 
 end Repl

@@ -67,6 +67,11 @@ def startGoal (cfg : Config) (g : GState) (type : Expr) (levels : List Name) : M
   let m ← okOr "elab" r
   return { (g.after r [m]) with root := m, levels := levels }
 
+@[noinline] def introduce (g : MVarId) (n : Nat) : TermElabM MVarId := do
+  if n == 0 then return g
+  let (_, g) ← (g.introNP n : MetaM _)
+  return g
+
 /-- The message texts of errors that a run logged without throwing. -/
 def loggedErrors (l : MessageLog) : IO (List String) := do
   let mut out := []
@@ -90,6 +95,20 @@ where
   levelsToParams (e : Expr) : TermElabM Expr := do
     let r := (← getMCtx).levelMVarToParam (fun n => hasName g.levels n) (fun _ => false) e
     return r.expr
+
+@[noinline] def isProposition (e : Expr) : MetaM Bool := do
+  let s ← inferType e
+  let s ← whnf s
+  let s ← instantiateMVars s
+  match s with
+  | .sort l => return l.normalize == .zero
+  | _ => return false
+
+/-- `¬ T` for a closed `T`, whose universe parameters it keeps. -/
+def negation (cfg : Config) (g : GState) (type : Expr) : M Expr := do
+  let r ← runTerm cfg g (isProposition type : MetaM Bool)
+  if (← okOr "elab" r) then return .app (.const ``Not []) type
+  fail "elab" "it is no proposition, and has no negation"
 
 /-! ### Hiding a constant from automation -/
 
@@ -120,6 +139,7 @@ def goalStart (r : Ref) (j : Json) : M Json := do
   let levels ← names? j "levels"
   let hide ← boolD j "hide" false
   let rule ← str? j "leak"
+  let negate ← boolD j "negate" false
   match expr, copyFrom with
   | some e, none =>
     let given := levels.getD []
@@ -127,6 +147,7 @@ def goalStart (r : Ref) (j : Json) : M Json := do
     let type ← elabStatement s.config g e
     if type.hasSorry then fail "elab" "the statement contains sorry" else
     let ps := levelParamsOf type
+    let type ← if negate then negation s.config g type else pure type
     let st ← startGoal s.config g type (match levels with | some l => app l (keep (fun p => !hasName l p) ps) | none => ps)
     started r s st []
   | none, some c =>
@@ -138,7 +159,9 @@ def goalStart (r : Ref) (j : Json) : M Json := do
         | some rule => do pure (some (← readLeak s.pristine n rule))
         | none => pure none
       let (env, hidden) ← if hide then hideConstant s.config s.env n else pure (s.env, [])
-      let st ← startGoal s.config { env := env, scope := s.scope } ci.type ci.levelParams
+      let g : GState := { env := env, scope := s.scope }
+      let type ← if negate then negation s.config g ci.type else pure ci.type
+      let st ← startGoal s.config g type ci.levelParams
       started r s { st with leak := leak } (if hide then [("hidden", jnames hidden)] else [])
   | _, _ => fail "arguments" "Exactly one of {expr, copyFrom} must be supplied"
 where

@@ -150,14 +150,6 @@ partial def varsOf (lctx : LocalContext) (needed : List FVarId) (i : Nat) (acc :
 @[noinline] def closeOver (vars : List Expr) (e : Expr) : MetaM Expr := do
   instantiateMVars (← mkForallFVars (toArr vars) e (usedOnly := false) (usedLetOnly := false))
 
-@[noinline] def isProposition (e : Expr) : MetaM Bool := do
-  let s ← inferType e
-  let s ← whnf s
-  let s ← instantiateMVars s
-  match s with
-  | .sort l => return l.normalize == .zero
-  | _ => return false
-
 /-- A goal as a closed statement. -/
 structure Statable where
   type : Expr
@@ -260,18 +252,11 @@ def holesOfPiece (s : Session) (ictx : Parser.InputContext) (p : Piece) : M (Lis
       out := revOnto (← holesAt s ictx p l spot) out
     return rev out
 
-/-- The commands of a file that compiles. -/
-def piecesOf (s : Session) (source : String) : M (List Piece) := do
-  let text ← elaborate s s.env source false
-  match (← errorTexts text.pieces) with
-  | [] => return text.pieces
-  | es => fail "frontend" (joinLines es)
-
 def qedHoles (r : Ref) (j : Json) : M Json := do
   let s ← (r.get : IO Session)
   let source ← str j "file"
   let mut out := #[]
-  for p in (← piecesOf s source) do
+  for p in (← piecesOf r source) do
     for h in (← holesOfPiece s (fileInput source) p) do
       out := out.push (Json.mkObj [
         ("boundary", jpair h.spot.start h.spot.stop), ("kind", .str (if h.spot.isTactic then "tactic" else "term")),
@@ -284,7 +269,7 @@ def qedStartHole (r : Ref) (j : Json) (index : Nat) : M Json := do
   let s ← (r.get : IO Session)
   let source ← str j "file"
   let mut left := index
-  for p in (← piecesOf s source) do
+  for p in (← piecesOf r source) do
     let hs ← holesOfPiece s (fileInput source) p
     match nth? hs left with
     | some h => return ← reply s h
@@ -299,10 +284,5 @@ where
       let gs ← jgoals s.config st
       return Json.mkObj [("stateId", jnum id), ("root", jname st.root.name), ("goals", gs),
         ("name", match h.decl with | some n => jname n | none => .null)]
-
-def qedStartAny (r : Ref) (j : Json) : M Json := do
-  match (← nat? j "hole") with
-  | some i => qedStartHole r j i
-  | none => qedStart r j
 
 end Repl

@@ -224,7 +224,7 @@ def envAdd (r : Ref) (j : Json) : M Json := do
   match (← loggedErrors ran.core.messages) with
   | m :: _ => fail "kernel" m
   | [] => pure ()
-  r.set { s with env := ran.core.env }
+  r.set { s with env := ran.core.env, kept := none }
   return Json.mkObj []
 
 def envParse (r : Ref) (j : Json) : M Json := do

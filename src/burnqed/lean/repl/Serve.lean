@@ -33,7 +33,7 @@ def optionsSet (r : Ref) (j : Json) : M Json := do
     maxHeartbeats := (← nat? j "maxHeartbeats").getD c.maxHeartbeats
     maxRecDepth := (← nat? j "maxRecDepth").getD c.maxRecDepth
     epoch := c.epoch + 1 }
-  r.set { s with config := c }
+  r.set { s with config := c, kept := none }
   return Json.mkObj []
 
 def optionsPrint (r : Ref) (_ : Json) : M Json := do
@@ -78,6 +78,7 @@ def execute (r : Ref) (cmd : String) (j : Json) : M Json :=
   | "frontend.distil" => frontendDistil r j
   | "qed.start" => qedStartAny r j
   | "qed.holes" => qedHoles r j
+  | "qed.outline" => qedOutline r j
   | "frontend.track" => frontendTrack r j
   | "qed.certify" => qedCertify r j
   | "qed.compile" => qedCompile r j
