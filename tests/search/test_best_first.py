@@ -135,8 +135,10 @@ async def test_a_tactic_that_kills_lean_is_not_tried_again() -> None:
 async def test_a_lean_that_is_killed_again_and_again_is_an_error() -> None:
     killed = LeanDied("killed", returncode=-9)
     script: Script = {"root": {f"t{i}": killed for i in range(5)}}
-    with pytest.raises(LeanDied):
-        await search(script, "root")
+    searched, _ = await search(script, "root")
+    assert searched.failure is killed
+    assert not searched.conclusive
+    assert (searched.limit, searched.nodes, searched.lost_at) == (None, 1, 1)
 
 
 async def test_an_end_with_lost_steps_says_so() -> None:

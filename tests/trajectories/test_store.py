@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 import subprocess
 import sys
 import time
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -14,6 +16,7 @@ import pytest
 
 from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.trajectories import part
+from burnqed.trajectories.schema import TheoremRecord, records_to_json
 from burnqed.trajectories.store import DamagedPart, iter_rows, iter_steps, open_writer, read_records
 from burnqed.trajectories.tables import SCHEMA, VERSION_KEY
 from tests.trajectories.samples import name, record, rows, steps_of, write
@@ -116,16 +119,35 @@ def test_a_newer_format_is_refused_and_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patch:
-        patch.setattr(part, "SCHEMA", SCHEMA.with_metadata({VERSION_KEY: b"2"}))
+        patch.setattr(part, "SCHEMA", SCHEMA.with_metadata({VERSION_KEY: b"99"}))
         path = write(tmp_path, range(5))
-    with pytest.raises(InputError, match=r"part-000000\.parquet cannot be read: it has .* format 2"):
+    with pytest.raises(InputError, match=r"part-000000\.parquet cannot be read: it has .* format 99"):
         read_records(tmp_path)
-    with pytest.raises(InputError, match="format 2") as refusal:
+    with pytest.raises(InputError, match="format 99") as refusal:
         list(iter_steps(tmp_path))
     assert "upgrade" in refusal.value.hint
-    with pytest.raises(InputError, match="format 2"), open_writer(tmp_path):
+    with pytest.raises(InputError, match="format 99"), open_writer(tmp_path):
         pass
     assert path.exists()
+
+
+def test_an_older_format_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(part, "SCHEMA", SCHEMA.with_metadata({VERSION_KEY: b"1"}))
+        patch.setattr(part, "records_to_json", _without("lost_at", "lost_kind"))
+        write(tmp_path, range(5))
+    write(tmp_path, range(5, 7))
+    records, steps = expected(range(7))
+    assert read_records(tmp_path) == records
+    assert list(iter_rows(tmp_path)) == steps
+
+
+def _without(*keys: str) -> Callable[[Iterable[TheoremRecord]], str]:
+    def dump(records: Iterable[TheoremRecord]) -> str:
+        told = json.loads(records_to_json(records))
+        return json.dumps([{k: v for k, v in entry.items() if k not in keys} for entry in told])
+
+    return dump
 
 
 def test_no_directory_is_said(tmp_path: Path) -> None:

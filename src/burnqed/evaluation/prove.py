@@ -9,7 +9,7 @@ from typing import Literal
 
 from burnqed.core.errors import BurnQedError, LeanError, StatementError
 from burnqed.core.ports import Environment, Policy, Value
-from burnqed.core.types import Theorem
+from burnqed.core.types import Theorem, Unreadable
 from burnqed.evaluation.shorten import shorten
 from burnqed.lean.judge import Verdict, judge_proof
 from burnqed.lean.pool import Pool
@@ -64,7 +64,10 @@ def lean_source(proof: Proof) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What became of a theorem. `reason` is the spent budget, or the kind of error."""
+    """What became of a theorem. `reason` is the spent budget, or the kind of error.
+
+    `earlier` is a first search whose find the judge refused; it is part of what was spent.
+    """
 
     theorem: Theorem
     outcome: Literal["proved", "exhausted", "error"]
@@ -73,6 +76,7 @@ class Attempt:
     searched: Searched | None = None
     proof: Proof | None = None
     judge_seconds: float = 0.0
+    earlier: Searched | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,13 +104,13 @@ async def find(
 
 async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink = ignore) -> Attempt:
     """Attempt a theorem. Whatever goes wrong with it alone is an outcome, not an exception."""
+    if isinstance(theorem.statement, Unreadable):
+        return Attempt(theorem, "error", "unreadable", theorem.statement.why)
     try:
         found = await find(prover, theorem, seed, events)
         attempt = await _judged(prover, theorem, found)
         if attempt.reason == "refused" and prover.settings.merge:
-            # Two states that print alike need not be the same to Lean. Once more without relying on it.
-            again = await find(prover, theorem, seed, events, merge=False)
-            attempt = await _judged(prover, theorem, again)
+            return await _without_merging(prover, theorem, seed, events, attempt)
         return attempt
     except StatementError as error:
         return Attempt(theorem, "error", "statement", error.message)
@@ -117,6 +121,35 @@ async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink =
     except Exception:
         # A bug of ours met by one theorem of thousands: told with its place, and the others go on.
         return Attempt(theorem, "error", "internal", traceback.format_exc(limit=-3))
+
+
+async def _without_merging(
+    prover: Prover, theorem: Theorem, seed: int, events: EventSink, refused: Attempt
+) -> Attempt:
+    """Two states that print alike need not be the same to Lean: once more without relying on it.
+
+    With what is left of the budget, so that a theorem costs no more nodes than it may, and what a
+    smaller budget would have found can still be told.
+    """
+    first = refused.searched
+    assert first is not None
+    left = _left(prover.budget, first)
+    if left is None:
+        return Attempt(
+            theorem, "exhausted", "nodes", refused.detail, first, None, refused.judge_seconds
+        )
+    again = await find(replace(prover, budget=left), theorem, seed, events, merge=False)
+    attempt = await _judged(prover, theorem, again)
+    return replace(attempt, earlier=first, judge_seconds=refused.judge_seconds + attempt.judge_seconds)
+
+
+def _left(budget: Budget, spent: Searched) -> Budget | None:
+    """What a search left of a budget; None when it has no nodes left."""
+    nodes = budget.nodes - spent.nodes
+    if nodes < 1:
+        return None
+    seconds = None if budget.seconds is None else max(budget.seconds - spent.seconds, 0.0)
+    return replace(budget, nodes=nodes, seconds=seconds)
 
 
 async def _shortened(environment: Environment, theorem: Theorem, script: Script) -> Script:
@@ -130,6 +163,9 @@ async def _shortened(environment: Environment, theorem: Theorem, script: Script)
 async def _judged(prover: Prover, theorem: Theorem, found: Found) -> Attempt:
     searched = found.searched
     if found.script is None:
+        if searched.failure is not None:
+            failure = searched.failure
+            return Attempt(theorem, "error", type(failure).__name__, failure.message, searched)
         if not searched.conclusive:
             # A step that nobody could try might have been the one.
             tactic, error = searched.lost[0]

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from burnqed.core.types import Theorem
 from burnqed.data.index import statement_sha
 from burnqed.evaluation.prove import Attempt, Prover, prove
+from burnqed.search.best_first import Searched, is_own_fault
 from burnqed.search.events import EventSink, ignore
 from burnqed.trajectories.record import Provenance, rows_of
 from burnqed.trajectories.schema import TheoremRecord
@@ -97,22 +98,23 @@ def seed_of(seed: int, name: str) -> int:
 
 
 def record_of(attempt: Attempt, seed: int) -> TheoremRecord:
-    searched, proof = attempt.searched, attempt.proof
-    expanded = [n for n in searched.tree.nodes if n.edges] if searched else []
-    counts = [len(node.edges) for node in expanded]
+    searches = [s for s in (attempt.earlier, attempt.searched) if s is not None]
+    proof = attempt.proof
+    counts = [len(node.edges) for s in searches for node in s.tree.nodes if node.edges]
+    lost_at, lost_kind = _first_loss(searches)
     return TheoremRecord(
         theorem=attempt.theorem.name,
         outcome=attempt.outcome,
         reason=attempt.reason,
         detail=attempt.detail[:2000],
-        nodes=searched.nodes if searched else 0,
+        nodes=sum(s.nodes for s in searches),
         steps=sum(counts),
-        expansions=len(expanded),
+        expansions=len(counts),
         candidates_min=min(counts, default=0),
         candidates_max=max(counts, default=0),
         candidates_total=sum(counts),
-        seconds=searched.seconds if searched else 0.0,
-        lean_seconds=searched.lean_seconds if searched else 0.0,
+        seconds=sum(s.seconds for s in searches),
+        lean_seconds=sum(s.lean_seconds for s in searches),
         judge_seconds=attempt.judge_seconds,
         proof=proof.verdict.source if proof else "",
         proof_steps=proof.script.steps if proof else 0,
@@ -120,4 +122,18 @@ def record_of(attempt: Attempt, seed: int) -> TheoremRecord:
         leak_rule=proof.verdict.leak_rule if proof else None,
         seed=seed,
         statement_sha=statement_sha(attempt.theorem.statement),
+        lost_at=lost_at,
+        lost_kind=lost_kind,
     )
+
+
+def _first_loss(searches: Sequence[Searched]) -> tuple[int | None, str]:
+    """After how many nodes Lean was lost for the first time, and how."""
+    before = 0
+    for search in searches:
+        if search.lost_at is not None:
+            errors = [error for _, error in search.lost if not is_own_fault(error)]
+            error = errors[0] if errors else search.failure
+            return before + search.lost_at, type(error).__name__
+        before += search.nodes
+    return None, ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from burnqed.core.errors import LeanDied, LeanLost, LeanMemoryExceeded
+from burnqed.core.errors import LeanDied, LeanError, LeanLost, LeanMemoryExceeded
 from burnqed.core.ports import Environment, Policy, Value
 from burnqed.core.types import (
     Advanced,
@@ -52,7 +52,11 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Searched:
-    """What a search found. `limit` is None exactly when the root is proved (as far as Lean said)."""
+    """What a search found.
+
+    `limit` is None when the root is proved (as far as Lean said), or when there is a `failure`: Lean
+    died again and again, and the search could not go on.
+    """
 
     tree: Tree
     limit: Limit | None
@@ -60,6 +64,10 @@ class Searched:
     seconds: float
     lean_seconds: float
     lost: tuple[tuple[str, LeanLost], ...] = ()  # tactics that took Lean along, and how
+    # Nodes spent when, for the first time, a tactic was lost and it was not its own doing. A search
+    # with fewer nodes than that is a conclusive one.
+    lost_at: int | None = None
+    failure: LeanError | None = None
 
     @property
     def conclusive(self) -> bool:
@@ -67,6 +75,8 @@ class Searched:
 
         Not so when a process was killed from outside, or when all that was left to try was lost.
         """
+        if self.failure is not None:
+            return False
         if not self.lost:
             return True
         return self.limit in ("nodes", "seconds") and all(is_own_fault(error) for _, error in self.lost)
@@ -82,7 +92,7 @@ async def best_first(
     events: EventSink = ignore,
     settings: Settings | None = None,
 ) -> Searched:
-    """Search for a proof. Raises `StatementError`, and `LeanLost` when Lean dies again and again."""
+    """Search for a proof. Raises `StatementError`, and `LeanError` when it cannot even begin."""
     search = _Search(theorem, environment, policy, value, budget, seed, events, settings or Settings())
     return await search.run()
 
@@ -114,13 +124,18 @@ class _Search:
         self.frontier = Frontier(self.tree)
         self.too_deep = False
         self.lost: dict[str, LeanLost] = {}
+        self.lost_at: int | None = None
 
     async def run(self) -> Searched:
         state = await self.environment.start(self.theorem)
         root = self._node(state, tuple(range(len(state.goals))), key_of(state.goals), None, 0.0)
         await self._rank([root])
         self.events(Started(self.theorem, self.tree, self.meter))
-        limit = await self._loop()
+        limit, failure = None, None
+        try:
+            limit = await self._loop()
+        except LeanError as error:
+            failure = error
         return Searched(
             tree=self.tree,
             limit=limit,
@@ -128,20 +143,25 @@ class _Search:
             seconds=self.meter.seconds,
             lean_seconds=self.environment.lean_seconds,
             lost=tuple(self.lost.items()),
+            lost_at=self.lost_at if failure is None or self.lost_at is not None else self.meter.nodes,
+            failure=failure,
         )
 
     async def _loop(self) -> Limit | None:
         while not self.tree.proved:
-            spent = self.meter.spent()
-            if spent:
-                return spent
+            # Nothing left is said before nothing allowed: more budget would not have helped, and the
+            # answer is the same for every budget from here on.
             nodes = self._next_nodes()
             if not nodes:
                 return "depth" if self.too_deep else "candidates"
+            if spent := self.meter.spent():
+                return spent
             for node, candidates in zip(nodes, await self._propose(nodes), strict=True):
-                # An earlier node of the batch may have settled it.
-                if self.meter.spent() is None and self.tree.wanted(node):
-                    await self._expand(node, candidates)
+                if not self.tree.wanted(node):
+                    continue  # an earlier node of the batch has settled it
+                if spent := self.meter.spent():
+                    return spent
+                await self._expand(node, candidates)
         return None
 
     def _next_nodes(self) -> list[Node]:
@@ -217,6 +237,8 @@ class _Search:
         with the theorem: "not found" would be a lie.
         """
         self.lost[tactic] = error
+        if self.lost_at is None and not is_own_fault(error):
+            self.lost_at = self.meter.nodes
         trouble = [e for e in self.lost.values() if not is_own_fault(e)]
         if len(trouble) >= _MAX_TROUBLE or len(self.lost) >= _MAX_LOST:
             raise error

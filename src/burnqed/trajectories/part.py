@@ -26,9 +26,9 @@ from burnqed.trajectories.tables import SCHEMA, TEXTS, VERSION_KEY
 
 THEOREMS_KEY = b"burnqed.theorems"
 MAGIC = b"PAR1"
-# Magic (with the version), rows, bytes, checksum of those two and of the group before it.
+# Magic, rows, bytes, checksum of those two and of the group before it.
 FRAME = struct.Struct("<8sIQI")
-FRAME_MAGIC = b"bqgroup" + bytes([VERSION])
+FRAME_MAGIC = b"bqgroup\x01"
 # The footer's last field: number 32767, binary, eight bytes; then thrift's end of a struct.
 _SEAL = struct.Struct("<5sIIB")
 _SEAL_HEAD = b"\x08\xfe\xff\x03\x08"
@@ -105,16 +105,16 @@ def read_footer(file: BinaryIO) -> Footer:
     if (head, end) != (_SEAL_HEAD, 0) or own != crc32(footer[: -_SEAL.size], before):
         raise CorruptError("its footer does not have the right checksum")
     metadata = pq.read_metadata(pa.BufferReader(MAGIC + footer + _TAIL.pack(length, MAGIC)))
-    _refuse_other_versions(metadata.metadata)
+    _refuse_newer_versions(metadata.metadata)
     return Footer(metadata, begins, before)
 
 
-def _refuse_other_versions(metadata: dict[bytes, bytes]) -> None:
+def _refuse_newer_versions(metadata: dict[bytes, bytes]) -> None:
     version = int(metadata.get(VERSION_KEY, b"0"))
-    if version != VERSION:
+    if not 1 <= version <= VERSION:
         raise InputError(
-            f"it has trajectory format {version}, and this burn-qed reads {VERSION}",
-            hint="read it with the burn-qed that wrote it, or upgrade: pip install --upgrade burn-qed",
+            f"it has trajectory format {version}, and this burn-qed reads up to {VERSION}",
+            hint="upgrade: pip install --upgrade burn-qed",
         )
 
 

@@ -16,7 +16,7 @@ from burnqed.search.tree import Result
 
 # Rises when a row or a record changes. Readers refuse what is newer than they are; how a file is
 # sealed (`part`) is the same in every version, so that a newer file never looks like a damaged one.
-VERSION = 1
+VERSION = 2  # 1 had no `lost_at` and `lost_kind`
 ERROR_LENGTH = 500
 
 Label = Literal["positive", "negative", "unknown"]
@@ -83,6 +83,10 @@ class TheoremRecord:
     leak_rule: str | None
     seed: int
     statement_sha: str
+    # Nodes spent when Lean was lost for the first time, other than by the tactic's own doing, and how;
+    # with fewer nodes the search would have been whole.
+    lost_at: int | None = None
+    lost_kind: str = ""
 
     def __post_init__(self) -> None:
         if self.outcome not in get_args(TheoremOutcome):
