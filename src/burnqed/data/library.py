@@ -44,6 +44,8 @@ def _entry(theorem: protocol.LibraryTheorem, leak_rule: LeakRule) -> dict[str, A
         "name": theorem.name,
         "statement": theorem.statement,
         "file_path": theorem.module,
+        "module": theorem.module,
+        "difficulty": theorem.size,
         "constant": theorem.name,
         "leak_rule": leak_rule,
     }

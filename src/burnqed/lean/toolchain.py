@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
+from burnqed.core.cache import cache_root
 from burnqed.core.errors import ConfigError, SetupError
 from burnqed.lean import repl
 from burnqed.lean.embedded import install, launch, package, snapshot
@@ -115,7 +116,7 @@ def native(project: Path | None = None) -> Toolchain:
 def _repl_file() -> Path:
     """The REPL as one file, named by its content so that versions do not disturb each other."""
     source = repl.source()
-    path = package.cache_root() / "repl" / f"Repl-{repl.digest()}.lean"
+    path = cache_root() / "repl" / f"Repl-{repl.digest()}.lean"
     if not path.is_file() or path.read_text(encoding="utf-8") != source:
         path.parent.mkdir(parents=True, exist_ok=True)
         install.write_last(path, source)

@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from burnqed.cli.compose import JsonOption
+from burnqed.core.cache import cache_root
 from burnqed.core.errors import BurnQedError, LeanError
 from burnqed.core.types import Proposition
 from burnqed.lean import judge, toolchain
@@ -89,7 +90,7 @@ def _installation() -> Finding:
     root = install.location()
     wrong = install.faults(root, thorough=True)
     if wrong:
-        free = shutil.disk_usage(package.cache_root().parent if root.parent.exists() else "/").free
+        free = shutil.disk_usage(cache_root().parent if root.parent.exists() else "/").free
         state = f"damaged: {wrong[0]}" if root.exists() else f"not set up ({free / 1e9:.0f} GB free)"
         return Finding("Embedded Lean", False, state, "burn-qed lean install")
     return Finding("Embedded Lean", True, f"{package.LEAN_VERSION} in {root}")

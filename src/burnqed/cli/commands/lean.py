@@ -12,6 +12,7 @@ from rich.console import Console
 from rich.table import Table
 
 from burnqed.cli.compose import JsonOption
+from burnqed.core.cache import cache_root
 from burnqed.core.errors import InputError, SetupError
 from burnqed.lean import toolchain
 from burnqed.lean.embedded import bundle as bundles
@@ -57,7 +58,7 @@ def info(as_json: JsonOption = False) -> None:
     """Say which Leans there are, and where."""
     found = [_embedded(), _native(), _pantograph()]
     if as_json:
-        typer.echo(json.dumps({"cache": str(package.cache_root()), "toolchains": found}))
+        typer.echo(json.dumps({"cache": str(cache_root()), "toolchains": found}))
         return
     table = Table("toolchain", "version", "state", "where")
     for entry in found:

@@ -20,6 +20,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
+from burnqed.core.cache import cache_root
 from burnqed.core.errors import CorruptError, SetupError
 from burnqed.lean.embedded import catching, glue, package, wasm
 from burnqed.lean.embedded.progress import Progress
@@ -53,7 +54,7 @@ def identity() -> str:
 
 
 def location() -> Path:
-    return package.cache_root() / "lean" / identity()
+    return cache_root() / "lean" / identity()
 
 
 def lock(path: Path) -> FileLock:

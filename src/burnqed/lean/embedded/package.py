@@ -12,8 +12,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
-import platformdirs
-
+from burnqed.core.cache import cache_root
 from burnqed.core.errors import CorruptError, NetworkError, SetupError
 from burnqed.lean.embedded.progress import Progress
 
@@ -29,12 +28,6 @@ OFFLINE_HINT = (
 )
 # Library folders that no theorem needs: the build tool and the C compiler driver.
 UNWANTED = frozenset({"Lake", "Lake.olean", "LakeMain.olean", "Leanc.olean"})
-
-
-def cache_root() -> Path:
-    """Where burn-qed keeps what it can make again; BURN_QED_CACHE moves it."""
-    given = os.environ.get("BURN_QED_CACHE")
-    return Path(given) if given else Path(platformdirs.user_cache_dir("burn-qed"))
 
 
 def bundled_node() -> Path:

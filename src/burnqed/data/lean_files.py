@@ -1,0 +1,208 @@
+"""Lean files as an index: every theorem in them, to be proved where it stands.
+
+The context of a theorem is all of its file before it, so earlier theorems may be used and later ones
+are not there. The text of a file is kept once, in `files`, and each theorem says how much of it is its
+context. What cannot be read or does not elaborate is an entry too, with an `error` in place of a
+statement: it belongs to the set.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import re
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from itertools import chain, count
+from pathlib import Path
+from typing import Any
+
+from burnqed.core.errors import InputError, LeanError
+from burnqed.lean import protocol
+from burnqed.lean.outline import Outline, OutlinedTheorem, outline
+from burnqed.lean.pool import Pool
+from burnqed.lean.statement import declarations, split_header
+
+_NOT_SOURCES = frozenset({".lake", "build"})
+
+
+@dataclass(frozen=True, slots=True)
+class Indexed:
+    """An index in the making.
+
+    `problems` has a line for each error, also of commands that are no theorems; `left_out` for each
+    theorem that is fine and yet not in the set: the judge takes none that is private or `mutual`.
+    """
+
+    entries: tuple[dict[str, Any], ...]
+    files: dict[str, str]
+    problems: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
+
+
+async def file_entries(pool: Pool, paths: Sequence[Path], root: Path) -> Indexed:
+    """The theorems of Lean files, in order; a folder stands for those below it.
+
+    Paths are told from `root`. Two theorems of one name are told apart by the file of the second.
+    """
+    found = list(_sources(paths))
+    loaded = await _modules(pool) if found else frozenset()
+    parts = await asyncio.gather(
+        *(_file(pool, path, _relative(path, root), loaded, trouble) for path, trouble in found)
+    )
+    taken: set[str] = set()
+    entries: list[dict[str, Any]] = []
+    for entry in chain.from_iterable(part.entries for part in parts):
+        name = _unique(entry["name"], entry["file_path"], taken)
+        taken.add(name)
+        entries.append({**entry, "name": name})
+    return Indexed(
+        tuple(entries),
+        {path: text for part in parts for path, text in part.files.items()},
+        tuple(line for part in parts for line in part.problems),
+        tuple(line for part in parts for line in part.left_out),
+    )
+
+
+def imports_of(paths: Sequence[Path]) -> list[str]:
+    """What these files import. One that cannot be read says nothing: `file_entries` tells of it."""
+    imports: dict[str, None] = {}
+    for path, trouble in _sources(paths):
+        with suppress(InputError):
+            imports.update(dict.fromkeys(() if trouble else split_header(_text(path)).imports))
+    return list(imports)
+
+
+async def _file(pool: Pool, path: Path, name: str, loaded: frozenset[str], trouble: str) -> Indexed:
+    try:
+        if trouble:
+            raise InputError(trouble)
+        source = split_header(_text(path))
+        absent = [module for module in source.imports if module not in loaded]
+        if absent:
+            raise InputError(f"it imports {absent[0]}, which is not loaded")
+        found = await outline(pool, source.body)
+    except (InputError, LeanError) as error:
+        return Indexed((_bad_entry(name, name, error.message),), {}, (f"{name}: {error.message}",))
+    # In order of position: those that Lean named, and those that it could not even parse.
+    placed = [(t.start, _entry(t, source.body, name, source.imports)) for t in found.theorems if _in(t)]
+    placed += [(at, _bad_entry(lost, name, why)) for at, lost, why in _lost(found, source.body)]
+    body = source.body
+    for bad in found.bad:
+        body = body[: bad.start] + re.sub(r"[^\n]", " ", body[bad.start : bad.end]) + body[bad.end :]
+    return Indexed(
+        tuple(entry for _, entry in sorted(placed, key=lambda item: item[0])),
+        {name: body} if any("context" in entry for _, entry in placed) else {},
+        tuple(f"{name}: {text}" for text in _told(found)),
+        tuple(f"{name}: {t.name} is {_kind(t)}" for t in found.theorems if not _in(t)),
+    )
+
+
+def _in(theorem: OutlinedTheorem) -> bool:
+    return not theorem.private and not theorem.mutual
+
+
+def _kind(theorem: OutlinedTheorem) -> str:
+    return "private" if theorem.private else "in a `mutual` block"
+
+
+def _told(found: Outline) -> list[str]:
+    """What Lean says against commands, and what else is against a theorem."""
+    wrong = [t for t in found.theorems if t.error and _in(t)]
+    alone = [t for t in wrong if not any(bad.start <= t.start < bad.end for bad in found.bad)]
+    told = [(bad.start, bad.error) for bad in found.bad]
+    return [text for _, text in sorted([*told, *((t.start, f"{t.name}: {t.error}") for t in alone)])]
+
+
+def _entry(theorem: OutlinedTheorem, body: str, path: str, imports: tuple[str, ...]) -> dict[str, Any]:
+    if theorem.error:
+        return _bad_entry(theorem.name, path, theorem.error)
+    return {
+        "name": theorem.name,
+        "statement": _statement(theorem, body),
+        "file_path": path,
+        "context": {"file": path, "length": theorem.start},
+        "imports": list(imports),
+        "difficulty": theorem.size,
+        "has_sorry": theorem.sorry,
+    }
+
+
+def _bad_entry(name: str, path: str, why: str) -> dict[str, Any]:
+    return {"name": name, "statement": "", "file_path": path, "error": why}
+
+
+def _statement(theorem: OutlinedTheorem, body: str) -> str:
+    """The theorem up to the end of its type, without doc comment and attributes.
+
+    Those say nothing about what is to be proved, and some of them make theorems of their own.
+    """
+    cut_start, cut_end = theorem.cut
+    before = body[theorem.start : cut_start].rstrip()
+    bare = body[cut_end : theorem.signature_end].lstrip()
+    return f"{before}\n{bare}" if before else bare
+
+
+def _lost(found: Outline, body: str) -> Iterator[tuple[int, str, str]]:
+    """Theorems, by their words alone, in what Lean could not parse."""
+    for declaration in declarations(body):
+        known = any(t.start <= declaration.at < max(t.end, t.start + 1) for t in found.theorems)
+        why = [bad.error for bad in found.bad if bad.start <= declaration.at < bad.end]
+        if why and not known:
+            yield declaration.at, declaration.name, why[0]
+
+
+def _unique(name: str, path: str, taken: set[str]) -> str:
+    longer = f"{name} ({path})"
+    names = chain((name, longer), (f"{longer} {number}" for number in count(2)))
+    return next(candidate for candidate in names if candidate not in taken)
+
+
+# ------------------------------------------------------------------------------- files
+
+
+def _sources(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
+    """Each file once, with what is wrong with it as far as the file system tells."""
+    seen: set[Path] = set()
+    for path in paths:
+        for source, trouble in _below(path) if path.is_dir() else [(path, "")]:
+            if source.resolve() not in seen:
+                seen.add(source.resolve())
+                yield source, trouble
+
+
+def _below(folder: Path) -> Iterator[tuple[Path, str]]:
+    """The sources in a folder, sorted: nothing hidden, and nothing that a build made."""
+    closed: list[OSError] = []
+    found: list[Path] = []
+    for parent, folders, files in os.walk(folder, onerror=closed.append):
+        folders[:] = [name for name in folders if not name.startswith(".") and name not in _NOT_SOURCES]
+        found += [Path(parent, name) for name in files if name.endswith(".lean") and name[0] != "."]
+    yield from ((path, "") for path in sorted(found))
+    yield from ((Path(error.filename), f"cannot be read: {error.strerror}") for error in closed)
+    if not found and not closed:
+        yield folder, "there is no .lean file in it"
+
+
+def _text(path: Path) -> str:
+    """As Lean reads it: without carriage returns."""
+    try:
+        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    except OSError as error:
+        raise InputError(f"cannot be read: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"is not UTF-8 text, from byte {error.start} on") from error
+
+
+def _relative(path: Path, root: Path) -> str:
+    here, root = path.absolute(), root.absolute()
+    return (here.relative_to(root) if here.is_relative_to(root) else path).as_posix()
+
+
+async def _modules(pool: Pool) -> frozenset[str]:
+    """What is loaded; Lean cannot load more after its start."""
+    async with pool.lease() as worker:
+        reply = await worker.request(protocol.request_line("env.describe"), trusted=True)
+    protocol.raise_if_refused(reply)
+    return frozenset(reply["modules"])
