@@ -146,7 +146,7 @@ def read_result(path: Path) -> IterationResult:
         if content["format"] > FORMAT:
             raise InputError(f"{file} is from a newer burn-qed (format {content['format']})")
         return _result(content)
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"{file} is not an evaluation's result ({error!r})", hint="`burn-qed eval` writes them"
         ) from error
