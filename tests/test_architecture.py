@@ -29,7 +29,7 @@ LAYERS = (
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 # Loaded where they are used, and not with the command line.
 HEAVY = {"torch", "transformers", "peft", "ray", "httpx", "pyarrow", "matplotlib"}
-EXTRA = HEAVY - {"pyarrow"}  # not even installed by a plain install
+EXTRA = HEAVY - {"pyarrow", "matplotlib"}  # not even installed by a plain install
 
 
 def modules() -> list[Path]:

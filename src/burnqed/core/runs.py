@@ -73,14 +73,14 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     return content
 
 
-def publish(path: Path, text: str) -> None:
+def publish(path: Path, content: str | bytes) -> None:
     """Write a file so that it is there whole or not at all, also after a power cut."""
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
-            with temporary.open("w", encoding="utf-8") as file:
-                file.write(text)
+            with temporary.open("wb") as file:
+                file.write(content.encode() if isinstance(content, str) else content)
                 file.flush()
                 os.fsync(file.fileno())
             if path.is_file():

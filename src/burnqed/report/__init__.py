@@ -1,0 +1,1 @@
+"""Evaluations on paper: curves, plots, and a page that stands by itself."""

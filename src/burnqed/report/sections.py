@@ -1,0 +1,308 @@
+"""The parts of a report's page, each from the results alone."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+
+from burnqed.evaluation.metrics import mcnemar, wilson
+from burnqed.evaluation.results import BudgetResult, IterationResult, TheoremResult
+from burnqed.report.markup import Markup, badge, code, element, join, table
+from burnqed.report.plots import Labelled
+from burnqed.report.wording import (
+    NOTHING,
+    count,
+    date,
+    interval,
+    natural,
+    percent,
+    run_colour,
+    run_name,
+    seconds,
+    swatch,
+)
+
+
+def headline(labelled: Labelled) -> Markup:
+    """What everybody looks for first, with the uncertainty that belongs to it."""
+    return element("div", *(_card(labelled, run) for run in range(len(labelled))), class_="cards")
+
+
+def _card(labelled: Labelled, run: int) -> Markup:
+    result = labelled[run][1]
+    best = result.largest
+    exhausted, errors = sum(best.exhausted.values()), sum(best.errors.values())
+    attempts = "" if result.attempts == 1 else f", best of {result.attempts} attempts"
+    parts = [("proved", best.solved), ("exhausted", exhausted), ("error", errors)]
+    said = [f"{best.solved:,} proved", f"{exhausted:,} exhausted", count(errors, "error")]
+    key = [badge(kind, text) for (kind, _), text in zip(parts, said, strict=True)]
+    return element(
+        "section",
+        element("h2", run_name(labelled, run)),
+        element("p", element("b", f"{best.solved:,}"), f" of {best.total:,} proved", class_="figure"),
+        element("p", f"{percent(best.rate)}, 95% interval {interval(best.interval)}", class_="rate"),
+        _stack(parts, best.total),
+        element("p", *key, class_="key"),
+        element("p", f"within {count(best.budget, 'node')}{attempts}", class_="muted"),
+        class_="card",
+    )
+
+
+def _stack(parts: Sequence[tuple[str, int]], total: int) -> Markup:
+    return element(
+        "div",
+        *(
+            element("i", class_=kind, style=f"width:{100 * number / total:.3f}%")
+            for kind, number in parts
+            if number
+        ),
+        class_="stack",
+        role="presentation",
+    )
+
+
+def budgets(labelled: Labelled) -> Markup:
+    """A table over the budgets for each run."""
+    parts = [
+        join([_subtitle(labelled, run), _budget_table(result)])
+        for run, (_, result) in enumerate(labelled)
+    ]
+    return join([element("h2", "By budget", id="budgets"), *parts])
+
+
+def _subtitle(labelled: Labelled, run: int) -> Markup:
+    return element("h3", run_name(labelled, run)) if len(labelled) > 1 else Markup()
+
+
+def _budget_table(result: IterationResult) -> Markup:
+    ks = sorted({k for b in result.budget_results for k in b.pass_at}) if result.attempts > 1 else []
+    head = ["budget", "proved", "rate", "95% interval", *(f"pass@{k}" for k in ks)]
+    head += ["exhausted", "errors", "mean nodes", "mean s", "median s"]
+    rows = [_budget_row(b, ks) for b in result.budget_results]
+    solved, total = len(result.cumulative), result.largest.total
+    if solved != result.largest.solved:
+        # A larger budget that is a search of its own may miss what a smaller one found.
+        share = [percent(solved / total), interval(wilson(solved, total))]
+        rows.append(["any", _of(solved, total), *share, *[""] * (len(head) - 4)])
+    return table(head, rows)
+
+
+def _budget_row(b: BudgetResult, ks: Sequence[int]) -> list[str]:
+    passed = [percent(b.pass_at[k]) if k in b.pass_at else NOTHING for k in ks]
+    return [
+        count(b.budget, "node"), _of(b.solved, b.total), percent(b.rate), interval(b.interval), *passed,
+        _counts(b.exhausted), _counts(b.errors), f"{b.avg_nodes:,.1f}", seconds(b.avg_time_secs),
+        seconds(b.median_time_secs),
+    ]  # fmt: skip
+
+
+def _of(solved: int, total: int) -> Markup:
+    return join([f"{solved:,}", element("small", f"/{total:,}")])
+
+
+def _counts(counts: Mapping[str, int]) -> Markup:
+    """The sum, and below it what it is made of."""
+    said = ", ".join(f"{kind} {number:,}" for kind, number in counts.items() if number)
+    return join([f"{sum(counts.values()):,}", element("small", said, class_="below") if said else ""])
+
+
+def groups(labelled: Labelled) -> Markup:
+    """Each part of the benchmark at the largest budget; nothing where it has no parts."""
+    named = {t.group for _, result in labelled for t in result.largest.per_theorem}
+    if not any(named):
+        return Markup()
+    several = len(labelled) > 1
+    head = ["part", *(["run"] if several else []), "", "proved", "rate", "95% interval"]
+    rows = []
+    for group in sorted(named, key=natural):
+        for run, (_, result) in enumerate(labelled):
+            theorems = [t for t in result.largest.per_theorem if t.group == group]
+            who = [run_name(labelled, run)] if several else []
+            rows.append(["" if run else group or NOTHING, *who, *_group_cells(run, theorems)])
+    left = range(3 if several else 2)
+    return join([element("h2", "By part", id="parts"), table(head, rows, left)])
+
+
+def _group_cells(run: int, theorems: Sequence[TheoremResult]) -> list[str]:
+    solved, total = sum(t.proved for t in theorems), len(theorems)
+    if not total:
+        return [NOTHING] * 4
+    fill = element("i", style=f"width:{100 * solved / total:.3f}%;background:{run_colour(run)}")
+    bar = element("div", fill, class_="bar")
+    return [bar, _of(solved, total), percent(solved / total), interval(wilson(solved, total))]
+
+
+Link = Callable[[str], Markup]
+
+
+def differences(labelled: Labelled, link: Link) -> Markup:
+    """Which theorems one run proved and another did not; nothing for a single run."""
+    if len(labelled) == 1:
+        return Markup()
+    found = [{t.name: t for t in result.largest.per_theorem} for _, result in labelled]
+    names = [name for name in found[0] if all(name in theorems for theorems in found)]
+    patterns: dict[tuple[bool, ...], list[str]] = {}
+    for name in sorted(names, key=natural):
+        patterns.setdefault(tuple(theorems[name].proved for theorems in found), []).append(name)
+    against = [_against_first(labelled, found, run) for run in range(1, len(labelled))]
+    lists = [
+        _pattern(labelled, found, proved, patterns[proved], link)
+        for proved in sorted(patterns, reverse=True)
+        if any(proved) and not all(proved)
+    ]
+    said = lists or [element("p", "They proved the same theorems.")]
+    return join(
+        [element("h2", "Differences", id="differences"), element("ul", *against, class_="plain"), *said]
+    )
+
+
+def _against_first(
+    labelled: Labelled, found: Sequence[Mapping[str, TheoremResult]], run: int
+) -> Markup:
+    first, other = found[0], found[run]
+    pairs = [(first[name].proved, other[name].proved) for name in first if name in other]
+    gained, lost = pairs.count((False, True)), pairs.count((True, False))
+    said = (
+        f": {gained:,} gained and {lost:,} lost of the {count(len(pairs), 'theorem')} that both have "
+        f"(McNemar’s exact test: p = {mcnemar(gained, lost):.3g})"
+    )
+    return element("li", run_name(labelled, run), " against ", run_name(labelled, 0), said)
+
+
+def _pattern(
+    labelled: Labelled,
+    found: Sequence[Mapping[str, TheoremResult]],
+    proved: tuple[bool, ...],
+    names: Sequence[str],
+    link: Link,
+) -> Markup:
+    def runs(which: bool) -> Markup:
+        them = [run_name(labelled, run) for run, yes in enumerate(proved) if yes is which]
+        return join([them[0], *(join([" and ", name]) for name in them[1:])])
+
+    def failed(name: str) -> Markup:
+        return join(
+            element("span", swatch(run), "error", class_="badge error", title=labelled[run][0])
+            for run, theorems in enumerate(found)
+            if theorems[name].outcome == "error"
+        )
+
+    return join(
+        [
+            element("h3", f"{len(names):,} proved by ", runs(True), ", not by ", runs(False)),
+            element("ul", *(element("li", link(name), failed(name)) for name in names), class_="names"),
+        ]
+    )
+
+
+def errors(labelled: Labelled, link: Link) -> Markup:
+    """Every error with its text, by kind. One is no unproved theorem: nobody knows what it would be."""
+    told = [_errors_of(labelled, run, link) for run in range(len(labelled))]
+    if not any(told):
+        return join([element("h2", "Errors", id="errors"), element("p", "None.")])
+    note = "An error says nothing about its theorem. It counts in every total, and never as proved."
+    return join([element("h2", "Errors", id="errors"), element("p", note, class_="muted"), *told])
+
+
+def _errors_of(labelled: Labelled, run: int, link: Link) -> Markup:
+    result = labelled[run][1]
+    found: dict[str, tuple[int, TheoremResult]] = {}
+    for b in reversed(result.budget_results):
+        for t in b.per_theorem:
+            if t.outcome == "error":
+                found.setdefault(t.name, (b.budget, t))
+    if not found:
+        return Markup()
+    kinds: dict[str, list[Markup]] = {}
+    for name in sorted(found, key=natural):
+        budget, t = found[name]
+        where = (
+            "" if budget == result.largest.budget else f" with {count(budget, 'node')}, not with more"
+        )
+        text = element("pre", t.detail) if t.detail else Markup()
+        kinds.setdefault(t.reason, []).append(element("li", link(name), where, text))
+    parts = [
+        join([element("h4", kind or "unknown", f" ({len(items):,})"), element("ul", *items)])
+        for kind, items in sorted(kinds.items())
+    ]
+    return element("div", _subtitle(labelled, run), *parts, class_="errors")
+
+
+def provenance(labelled: Labelled) -> Markup:
+    """What was run on what, and what it cost."""
+    results = [result for _, result in labelled]
+    head = ["", *(run_name(labelled, run) if len(labelled) > 1 else "" for run in range(len(labelled)))]
+    stops = any(result.cost.clock_stops for result in results)
+    clock = element("p", _CLOCK, class_="muted") if stops else Markup()
+    return element(
+        "div",
+        element("section", element("h2", "Cost", id="cost"), _facts(head, results, _cost), clock),
+        element("section", element("h2", "Settings", id="settings"), _facts(head, results, _settings)),
+        element("section", element("h2", "Provenance", id="origin"), _facts(head, results, _origin)),
+        class_="columns" if len(labelled) == 1 else False,
+    )
+
+
+_CLOCK = (
+    "Clock stops are tactics that the wall clock stopped before their own limit did. On a faster or a "
+    "slower machine they may come out differently, and so may a theorem that depends on one."
+)
+
+
+def _facts(
+    head: Sequence[str],
+    results: Sequence[IterationResult],
+    facts_of: Callable[[IterationResult], Mapping[str, str]],
+) -> Markup:
+    """A row for each fact, a column for each run; rows in which the runs differ are marked."""
+    facts = [facts_of(result) for result in results]
+    rows = []
+    for name in dict.fromkeys(name for one in facts for name in one):
+        values = [one.get(name, NOTHING) for one in facts]
+        differ = element("mark", name) if len(set(values)) > 1 else name
+        rows.append([differ, *values])
+    return element("div", table(head, rows, left=range(len(head))), class_="facts")
+
+
+def _cost(result: IterationResult) -> dict[str, str]:
+    cost = result.cost
+    return {
+        "nodes": f"{cost.nodes:,}",
+        "tactics run": f"{cost.steps:,}",
+        "search": f"{cost.search_secs:,.1f} s",
+        "Lean": f"{cost.lean_secs:,.1f} s",
+        "judge": f"{cost.judge_secs:,.1f} s",
+        "clock stops": f"{cost.clock_stops:,}",
+    }
+
+
+def _origin(result: IterationResult) -> dict[str, str]:
+    benchmark = result.benchmark
+    facts: dict[str, str] = {
+        "date": date(result.timestamp),
+        "iteration": str(result.iteration),
+        "policy model": code(result.llm_path) if result.llm_path else NOTHING,
+        "value model": code(result.ebm_path) if result.ebm_path else NOTHING,
+        "benchmark": benchmark.name,
+        "theorems": f"{benchmark.theorems:,}",
+        "checksum": code(benchmark.checksum),
+        "revision": code(benchmark.revision) if benchmark.revision else NOTHING,
+        "leak rules": ", ".join(benchmark.leak_rules) or NOTHING,
+        "attempts": str(result.attempts),
+    }
+    trained = result.training_metrics
+    if trained is not None:
+        facts |= {
+            "training": f"{trained.training_steps:,} steps in {trained.training_time_secs:,.0f} s",
+            "final loss": f"{trained.final_loss:.4g}",
+            "final energy gap": f"{trained.final_energy_gap:.4g}",
+            "final rank accuracy": percent(trained.final_rank_accuracy),
+        }
+    return facts
+
+
+def _settings(result: IterationResult) -> dict[str, str]:
+    return {
+        name: code(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
+        for name, value in result.settings.items()
+    }
