@@ -297,7 +297,7 @@ def test_other_theorems_are_another_run(
 ) -> None:
     changed = tmp_path / "index.json"
     changed.write_text(json.dumps({"theorems": theorems()[:39]}))
-    assert "theorems_sha256 was" in search(changed, undisturbed[0], "--resume", code=2).stderr
+    assert "theorems_checksum was" in search(changed, undisturbed[0], "--resume", code=2).stderr
 
 
 @pytest.mark.lean

@@ -62,6 +62,14 @@ def lean(
         return toolchain, toolchain.launch(arguments)
 
 
+def loadable(kind: str | None, project: Path | None, modules: Sequence[str]) -> list[str]:
+    """Those that the toolchain may have; of the embedded Lean it is known without asking."""
+    with Terminal() as progress:
+        toolchain = find(progress, kind, project.resolve() if project else None)
+    known = ("Init", "Std", "Lean")
+    return [m for m in modules if toolchain.kind != "embedded" or m.split(".")[0] in known]
+
+
 def leak_rule(given: str) -> LeakRule:
     """The rule by its name."""
     match given:

@@ -12,22 +12,37 @@ from typing import Annotated
 
 import typer
 
-from burnqed.cli.commands import check, data, doctor, lean, prove, repl, search, summary
+from burnqed.cli.commands import (
+    check,
+    compare,
+    data,
+    doctor,
+    eval,
+    lean,
+    prove,
+    repl,
+    report,
+    search,
+    summary,
+)
 from burnqed.core.errors import BurnQedError
 
 app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
-    rich_markup_mode="rich",
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="A Lean 4 theorem prover: a model proposes, search explores, Lean judges.",
-    epilog="Start with [bold]burn-qed doctor[/bold]: it says what is there and what is missing.",
+    epilog="Start with **burn-qed doctor**: it says what is there and what is missing.",
 )
 app.add_typer(lean.app, name="lean")
 app.add_typer(data.app, name="data")
 app.command("prove")(prove.prove_command)
 app.command("search")(search.search_command)
 app.command("summary")(summary.summary_command)
+app.command("eval")(eval.eval_command)
+app.command("compare")(compare.compare_command)
+app.command("report")(report.report_command)
 app.command("check")(check.check)
 app.command("doctor")(doctor.doctor)
 app.command(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
@@ -23,19 +23,31 @@ from burnqed.trajectories.schema import TheoremRecord
 _LINE_SECONDS = 30.0  # between two lines where there is no terminal
 
 
+@contextmanager
+def counted(what: str, total: int, shown: bool) -> Iterator[Callable[[], None]]:
+    """A bar for work that is merely counted; call the function when one more is done."""
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        console=Console(stderr=True), disable=not shown,
+    ) as bar:  # fmt: skip
+        task = bar.add_task(what, total=total)
+        yield lambda: bar.advance(task)
+
+
 class SetProgress:
     """A bar on stderr; where that is no terminal, a line now and then, so that logs stay readable."""
 
-    def __init__(self, total: int, done: int, shown: bool) -> None:
+    def __init__(self, total: int, done: int, shown: bool, label: str = "") -> None:
         console = Console(stderr=True)
         self._lines = shown and not console.is_terminal
         self._bar = Progress(
             TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
             TimeRemainingColumn(), console=console, disable=not shown or self._lines,
         )  # fmt: skip
-        self._task = self._bar.add_task("searching", total=total, completed=done)
+        self._task = self._bar.add_task(f"{label}searching", total=total, completed=done)
         self._total, self._begun, self._last = total, time.monotonic(), time.monotonic()
         self._earlier = done
+        self._label = label
         self.done = done
         self.proved = self.errors = self.nodes = 0
 
@@ -64,10 +76,12 @@ class SetProgress:
     def _show(self) -> None:
         now = time.monotonic()
         seconds = max(now - self._begun, 1e-9)
-        said = f"proved {self.proved}, errors {self.errors}, {self.nodes / seconds:.1f} nodes/s"
+        counts = f"proved {self.proved}, errors {self.errors}"
+        said = f"{self._label}{counts}, {self.nodes / seconds:.1f} nodes/s"
         self._bar.update(self._task, description=said)
         if self._lines and (now - self._last > _LINE_SECONDS or self.done == self._total):
             self._last = now
             fresh = self.done - self._earlier
-            left = (self._total - self.done) * seconds / fresh if fresh else float("nan")
-            print(f"{self.done}/{self._total}: {said}, about {left:.0f} s left", file=sys.stderr)
+            seconds_left = (self._total - self.done) * seconds / fresh if fresh else None
+            left = "" if seconds_left is None else f", about {seconds_left:.0f} s left"
+            print(f"{self.done}/{self._total}: {said}{left}", file=sys.stderr)

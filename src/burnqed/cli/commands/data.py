@@ -2,26 +2,74 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from rich.console import Console
+from rich.table import Column, Table
+from rich.text import Text
 
-from burnqed.cli import compose
-from burnqed.data.index import write_index
+from burnqed.cli import compose, sets
+from burnqed.cli.progress import counted
+from burnqed.core.errors import InputError
+from burnqed.core.types import LeakRule
+from burnqed.data.benchmarks import BENCHMARKS, LibrarySample, build, fetch, is_here
+from burnqed.data.index import TheoremIndex, write_index
+from burnqed.data.lean_files import Indexed, file_entries, imports_of
+from burnqed.data.leandojo import read_leandojo
 from burnqed.data.library import library_entries, sample
+from burnqed.data.prover_jsonl import read_prover_jsonl
+from burnqed.data.splits import read_shares, split_of
+from burnqed.data.verify import Verified, verify
 from burnqed.lean.pool import Pool, run_sync
 
 app = typer.Typer(no_args_is_help=True, help="Theorem sets: what is to be proved.")
+
+
+# ------------------------------------------------------------------------------------- index
+
+
+@dataclass(frozen=True, slots=True)
+class _Source:
+    """Where an index comes from: entries, what stands beside them, what is to be said of it."""
+
+    entries: Sequence[dict[str, Any]]
+    more: Mapping[str, Any] = field(default_factory=dict)
+    problems: Sequence[str] = ()
 
 
 @app.command()
 def index(
     out: Annotated[Path, typer.Option("--out", metavar="INDEX.json", help="The index to write.")],
     module: Annotated[
-        list[str],
-        typer.Option("--module", metavar="PREFIX", help="Theorems of modules that begin like this."),
-    ],
+        list[str] | None,
+        typer.Option("--module", metavar="PREFIX", help="Library theorems of modules that begin so."),
+    ] = None,
+    lean: Annotated[
+        list[Path] | None,
+        typer.Option("--lean", metavar="PATH", help="Theorems of a .lean file, or of all in a folder."),
+    ] = None,
+    leandojo: Annotated[
+        list[Path] | None,
+        typer.Option("--leandojo", metavar="FILE", help="A LeanDojo benchmark's JSON file."),
+    ] = None,
+    jsonl: Annotated[
+        Path | None,
+        typer.Option("--jsonl", metavar="FILE", help="JSON lines: header, formal_statement."),
+    ] = None,
+    given: Annotated[
+        str | None, typer.Option("--set", metavar="SET", help="A benchmark, or another index.")
+    ] = None,
+    shares: Annotated[
+        str, typer.Option("--splits", help="Shares of train/val/test, by the hash of the name.")
+    ] = "90/5/5",
+    split: Annotated[str | None, typer.Option(help="Only the theorems of this split.")] = None,
     size: Annotated[
         int | None, typer.Option("--sample", min=1, metavar="N", help="Only N of them.")
     ] = None,
@@ -30,24 +78,209 @@ def index(
         str,
         typer.Option(help="What a new proof may use: module (earlier modules), self (all but it)."),
     ] = "module",
+    imports: compose.ImportOption = None,
     toolchain: compose.ToolchainOption = None,
     project: compose.ProjectOption = None,
 ) -> None:
-    """Write an index of the running Lean's own theorems, to be proved again.
+    """Write an index of theorems: of the running Lean's library, of .lean files, or of a data set.
 
-    While one of them is searched it is hidden from automation, and a step that breaks the leak rule is
-    rejected; the judge checks the finished proof once more.
+    --module takes what people wrote in the library's modules; while one of them is searched it is
+    hidden from automation, and a step that breaks the leak rule is rejected. --lean takes every theorem
+    of source files, each with what stands before it in its file. What cannot be read stays in the index
+    as an error, so that it is counted.
 
-    Example: burn-qed data index --module Init --module Std --sample 300 --out library.json
+    Every entry gets its split, by the hash of its name: adding theorems moves none. An entry that comes
+    with a split keeps it.
+
+    Examples:
+
+        burn-qed data index --module Init --module Std --sample 300 --out library.json
+
+        burn-qed data index --lean src/ --out mine.json
+
+        burn-qed data index --leandojo random/test.json --project ~/mathlib4 --out leandojo.json
+
+    Exit codes: 0 written, 2 bad input, or written with some theorems that could not be read.
     """
-    rule = compose.leak_rule(leak_rule)
-    _, spec = compose.lean(toolchain, project, tuple(dict.fromkeys(["Init", *module])))
+    options = {
+        "--module": module, "--lean": lean, "--leandojo": leandojo, "--jsonl": jsonl, "--set": given,
+    }  # fmt: skip
+    used = [name for name, value in options.items() if value]
+    if len(used) != 1:
+        raise InputError(
+            "give one source: --module, --lean, --leandojo, --jsonl or --set",
+            hint=f"these were given together: {', '.join(used)}" if used else "such as --module Init",
+        )
+    parts, rule = read_shares(shares), compose.leak_rule(leak_rule)
+    if module:
+        source = _of_library(module, rule, toolchain, project)
+    elif lean:
+        source = _of_files(lean, imports, toolchain, project)
+    elif leandojo:
+        read = read_leandojo(leandojo, rule)
+        left_out = [f"{name}: private, or there twice" for name in read.left_out]
+        source = _Source(read.entries, {}, left_out)
+    elif jsonl:
+        lines = read_prover_jsonl(jsonl)
+        source = _Source(lines.entries, {"imports": lines.imports})
+    else:
+        source = _of_set(sets.chosen(str(given), None, None))
+    entries = [{"split": split_of(str(e["name"]), parts), **e} for e in source.entries]
+    kept = entries if split is None else [e for e in entries if e["split"] == split]
+    chosen = kept if size is None else sample(kept, size, seed)
+    write_index(out, out.stem, chosen, source.more)
+    for problem in source.problems:
+        typer.echo(f"warning: {problem}", err=True)
+    counts = Counter(str(e["split"]) for e in chosen)
+    typer.echo(f"{len(chosen)} of {len(entries)} theorems in {out} ({_said(counts)})")
+    if any(e.get("error") is not None for e in chosen):
+        raise typer.Exit(2)
+
+
+def _said(counts: Counter[str]) -> str:
+    return ", ".join(f"{name} {count}" for name, count in counts.items())
+
+
+def _of_library(
+    modules: list[str], rule: LeakRule, toolchain: str | None, project: Path | None
+) -> _Source:
+    _, spec = compose.lean(toolchain, project, tuple(dict.fromkeys(["Init", *modules])))
 
     async def work() -> list[dict[str, Any]]:
         async with Pool(spec, 1) as pool:
-            return await library_entries(pool, module, rule)
+            return await library_entries(pool, modules, rule)
 
-    entries = run_sync(work())
-    chosen = entries if size is None else sample(entries, size, seed)
-    write_index(out, out.stem, chosen)
-    typer.echo(f"{len(chosen)} of {len(entries)} theorems in {out}")
+    return _Source(run_sync(work()), {"imports": modules})
+
+
+def _of_files(
+    paths: list[Path], imports: list[str] | None, toolchain: str | None, project: Path | None
+) -> _Source:
+    modules = [*(imports or ()), *compose.loadable(toolchain, project, imports_of(paths))]
+    _, spec = compose.lean(toolchain, project, tuple(dict.fromkeys(["Init", *modules])))
+
+    async def work() -> Indexed:
+        async with Pool(spec, None) as pool:
+            return await file_entries(pool, paths, Path.cwd())
+
+    found = run_sync(work())
+    problems = [*found.problems, *(f"{line}: left out" for line in found.left_out)]
+    return _Source(found.entries, {"imports": list(modules), "files": found.files}, problems)
+
+
+def _of_set(index: TheoremIndex) -> _Source:
+    entries = [entry.fields for entry in index.entries]
+    return _Source(entries, {"imports": list(index.imports), "files": index.files})
+
+
+# -------------------------------------------------------------------------------- benchmarks
+
+
+@app.command()
+def benchmarks(as_json: compose.JsonOption = False) -> None:
+    """List the benchmarks that go by a name: what they are, what pins them, whether they are here."""
+    known: list[dict[str, Any]] = [
+        {"name": b.name, "about": b.about, "pin": b.pin, "licence": b.licence, "here": is_here(b)}
+        for b in BENCHMARKS.values()
+    ]
+    if as_json:
+        typer.echo(json.dumps(known, ensure_ascii=False))
+        return
+    table = Table(Column("name", no_wrap=True), "what it is", Column("pinned by", no_wrap=True), "here")
+    for b in known:
+        table.add_row(b["name"], b["about"], f"{b['pin']:.16}…", "yes" if b["here"] else "fetch")
+    Console().print(table)
+
+
+@app.command("fetch")
+def fetch_command(
+    name: Annotated[str, typer.Argument(help="A benchmark's name: `burn-qed data benchmarks`.")],
+    local: Annotated[
+        Path | None,
+        typer.Option("--from", metavar="PATH", help="A copy here: a git checkout, a folder or a file."),
+    ] = None,
+    toolchain: compose.ToolchainOption = None,
+    project: compose.ProjectOption = None,
+) -> None:
+    """Bring a named benchmark onto this machine, checked against its pin.
+
+    A repository is fetched with git at the pinned commit, whose name is a checksum of its files. With
+    --from a checkout that has this commit serves as well; any other copy is taken as it is, and every
+    result then says that it was not checked. core-300 is made from the running Lean's own library.
+
+    Examples:
+
+        burn-qed data fetch core-300
+
+        burn-qed data fetch minif2f-test --from ~/miniF2F-lean4
+
+    Exit codes: 0 it is here, 2 bad input, 3 it could not be fetched or is not what is pinned.
+    """
+    benchmark = BENCHMARKS.get(name)
+    if benchmark is None:
+        raise InputError(f"no benchmark {name}", hint=f"one of: {', '.join(BENCHMARKS)}")
+    match benchmark.origin:
+        case LibrarySample(modules) as origin if local is None:
+            _, spec = compose.lean(toolchain, project, modules)
+
+            async def work() -> TheoremIndex:
+                async with Pool(spec, 1) as pool:
+                    return await build(benchmark, origin, pool)
+
+            index = run_sync(work())
+        case _:
+            index = fetch(benchmark, local)
+    typer.echo(f"{index.name}: {len(index.entries)} theorems, checksum {index.checksum}")
+    typer.echo(f"from {index.revision}")
+
+
+# ------------------------------------------------------------------------------------ verify
+
+
+@app.command("verify")
+def verify_command(
+    theorems: sets.SetArgument,
+    split: sets.SplitOption = None,
+    imports: compose.ImportOption = None,
+    workers: compose.WorkersOption = None,
+    toolchain: compose.ToolchainOption = None,
+    project: compose.ProjectOption = None,
+    as_json: compose.JsonOption = False,
+) -> None:
+    """Check the statements of a set: each is fine, does not elaborate (why), or is trivially false.
+
+    A statement is called false only when the kernel has accepted a proof of its negation; the search
+    for one is short, so "fine" does not say that a statement is true.
+
+    Exit codes: 0 all are fine, 1 some are not, 3 Lean failed on some, which says nothing about them.
+    """
+    index = sets.chosen(theorems, None, split)
+    _, spec = compose.lean(toolchain, project, sets.modules_of(index, imports))
+
+    async def work() -> list[Verified]:
+        with counted("verifying", len(index.entries), shown=not as_json) as advance:
+            async with Pool(spec, workers) as pool:
+                return await verify(pool, index.theorems, lambda _: advance())
+
+    found = run_sync(work())
+    counts = Counter(str(v.verdict) for v in found)
+    if as_json:
+        told = [dataclasses.asdict(v) for v in found]
+        summary = {"set": index.name, "checksum": index.checksum, "counts": counts, "theorems": told}
+        typer.echo(json.dumps(summary, ensure_ascii=False))
+    else:
+        _print_verified(found)
+        typer.echo(f"{len(found)} theorems of {index.name}: {_said(counts)}")
+    if counts["error"]:
+        raise typer.Exit(3)
+    raise typer.Exit(0 if counts["fine"] == len(found) else 1)
+
+
+def _print_verified(found: Sequence[Verified]) -> None:
+    wrong = [v for v in found if v.verdict != "fine"]
+    if not wrong:
+        return
+    table = Table("theorem", "verdict", "why")
+    for v in wrong:
+        table.add_row(Text(v.name), Text(v.verdict, style="red"), Text(v.why))
+    Console().print(table)

@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
-import asyncio
 import signal
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from burnqed.cli import compose, tables
+from burnqed.cli import compose, sets, tables
 from burnqed.cli.progress import SetProgress
 from burnqed.core.runs import open_run
-from burnqed.data.index import read_index
 from burnqed.evaluation.prove import HEARTBEATS
 from burnqed.evaluation.run import SAVE_EVERY, Plan, run, unfinished
 from burnqed.lean.pool import run_sync
 from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
 from burnqed.trajectories.record import Provenance
-from burnqed.trajectories.schema import TheoremRecord
 
 TRAJECTORIES = "trajectories"
 
 
 def search_command(
     theorems: Annotated[
-        Path, typer.Option("--theorems", metavar="INDEX.json", help="What is to be proved.")
+        str,
+        typer.Option("--theorems", metavar="SET", help="An INDEX.json, or a benchmark's name."),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's directory.")],
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the run that is in --out.")
     ] = False,
     nodes: compose.NodesOption = 100,
-    depth: Annotated[int, typer.Option(min=1, help="Steps from the statement, at most.")] = 50,
+    depth: sets.DepthOption = 50,
     candidates: compose.CandidatesOption = compose.PORTFOLIO_CANDIDATES,
-    seconds: Annotated[
-        float | None,
-        typer.Option(min=0.1, help="Limit per theorem; results then depend on the machine's speed."),
-    ] = None,
+    seconds: sets.SecondsOption = None,
     temperature: Annotated[
         float, typer.Option(min=0, help="0 takes the likeliest candidates, more samples them.")
     ] = 0.0,
-    leak_rule: Annotated[
-        str | None,
-        typer.Option(help="For library theorems, instead of the index's own rule: self or module."),
-    ] = None,
+    split: sets.SplitOption = None,
+    leak_rule: sets.LeakRuleOption = None,
     seed: compose.SeedOption = 0,
     save_every: Annotated[int, typer.Option(min=1, help="Theorems between two saves.")] = SAVE_EVERY,
     imports: compose.ImportOption = None,
@@ -65,14 +58,13 @@ def search_command(
     """
     from burnqed.trajectories.store import open_writer, read_records
 
-    rule = None if leak_rule is None else compose.leak_rule(leak_rule)
-    index = read_index(theorems, rule)
-    modules = tuple(dict.fromkeys(["Init", *(imports or ())]))
+    index = sets.chosen(theorems, leak_rule, split)
+    modules = sets.modules_of(index, imports)
     found, spec = compose.lean(toolchain, project, modules)
     asked = {
-        "command": "search", "theorems": index.name, "theorems_sha256": index.sha256,
+        "command": "search", "theorems": index.name, "theorems_checksum": index.checksum,
         "nodes": nodes, "depth": depth, "candidates": candidates, "seconds": seconds,
-        "temperature": temperature, "leak_rule": rule, "seed": seed, "heartbeats": HEARTBEATS,
+        "temperature": temperature, "seed": seed, "heartbeats": HEARTBEATS,
         "policy": "portfolio", "modules": list(modules), "toolchain": found.label,
     }  # fmt: skip
     open_run(out, asked, resume=resume)
@@ -81,7 +73,7 @@ def search_command(
     plan = Plan(index.theorems, seed, provenance, save_every)
 
     async def work() -> signal.Signals | None:
-        stop = _Stop()
+        stop = sets.Stop()
         with open_writer(out / TRAJECTORIES, on_problem=tables.warn) as writer:
             todo = len(unfinished(plan, writer.earlier))
             bar = SetProgress(len(plan.theorems), len(plan.theorems) - todo, shown=not as_json)
@@ -98,28 +90,5 @@ def search_command(
     if stopped is not None:
         typer.echo(f"stopped; go on with: burn-qed search --resume --out {out} …", err=True)
         raise typer.Exit(128 + stopped)
-    raise typer.Exit(exit_code(records))
-
-
-def exit_code(records: list[TheoremRecord]) -> int:
-    """What a set's errors come to: Lean's failures weigh more than wrong statements."""
-    kinds = {record.reason for record in records if record.outcome == "error"} - {"refused"}
-    if not kinds:
-        return 0
-    return 2 if kinds == {"statement"} else 3
-
-
-class _Stop:
-    """Set by the first Ctrl-C or SIGTERM. The second Ctrl-C is Python's own."""
-
-    def __init__(self) -> None:
-        self.event = asyncio.Event()
-        self.signal: signal.Signals | None = None
-        loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self._set, number)
-
-    def _set(self, number: signal.Signals) -> None:
-        self.signal = number
-        self.event.set()
-        asyncio.get_running_loop().remove_signal_handler(number)
+    errors = {record.reason for record in records if record.outcome == "error"}
+    raise typer.Exit(sets.exit_code(errors))

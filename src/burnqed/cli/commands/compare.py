@@ -1,0 +1,182 @@
+"""`burn-qed compare`: evaluations beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from burnqed.cli import compose
+from burnqed.cli.labels import labels_of
+from burnqed.core.errors import InputError
+from burnqed.core.runs import publish
+from burnqed.evaluation import compare
+from burnqed.evaluation.results import RESULT, read_result
+
+WIDE = 1000  # columns where there is no terminal: nobody wraps names in a file or a pipe
+
+
+def compare_command(
+    results: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="RESULT",
+            help="A result.json, or a run of `burn-qed eval`; two or more, oldest first.",
+        ),
+    ],
+    allow_different: Annotated[
+        bool,
+        typer.Option(
+            "--allow-different", help="Also on different benchmarks: compare what they have in common."
+        ),
+    ] = False,
+    as_markdown: Annotated[bool, typer.Option("--markdown", help="Print GitHub Markdown.")] = False,
+    as_json: compose.JsonOption = False,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", metavar="FILE", help="Write it there, too: FILE.md or FILE.json."),
+    ] = None,
+) -> None:
+    """Compare evaluations: which run solves more, and is it more than chance?
+
+    A row for each result, a column for each budget that all of them have, and what changed from the
+    first to the last. Then each result against the one before it, theorem by theorem: what it gained
+    and lost, by name, with an exact McNemar test (p below 0.05: better or worse). A theorem that either
+    run had an error on is left out of the test and listed: an error says nothing about a theorem.
+
+    Examples:
+
+        burn-qed compare runs/baseline runs/iter_0 runs/iter_1
+
+        burn-qed compare before/result.json after/result.json --out comparison.md
+
+    Exit codes: 0 compared (whatever came out), 2 bad input, such as results on different theorems,
+    3 FILE could not be written.
+    """
+    if as_markdown and as_json:
+        raise InputError(
+            "--markdown and --json cannot both be printed", hint="--out writes one of them"
+        )
+    if out is not None:
+        _check_out(out, results)
+    labels = labels_of(results)
+    read = [read_result(path) for path in results]
+    found = compare.compare(list(zip(labels, read, strict=True)), allow_different=allow_different)
+    if out is not None:
+        publish(out, compare.markdown(found) if out.suffix == ".md" else found.to_json() + "\n")
+    if as_json:
+        typer.echo(found.to_json())
+    elif as_markdown:
+        typer.echo(compare.markdown(found), nl=False)
+    else:
+        _print(found)
+
+
+def _check_out(out: Path, results: Sequence[Path]) -> None:
+    if out.suffix not in {".md", ".json"}:
+        raise InputError(f"--out {out}: what should be written?", hint="name it FILE.md or FILE.json")
+    if any(out.resolve() in {path.resolve(), (path / RESULT).resolve()} for path in results):
+        raise InputError(f"--out {out} is one of the results", hint="give another file")
+
+
+# ------------------------------------------------------------------------------- tables
+
+
+def _print(found: compare.Comparison) -> None:
+    console = Console()
+    if not console.is_terminal:
+        console = Console(width=WIDE)
+    for part in _parts_to_print(found):
+        console.print(part)
+
+
+def _parts_to_print(found: compare.Comparison) -> Iterator[Table | Text]:
+    yield _scores(found)
+    yield from (Text(note) for note in compare.notes(found))
+    for pair in found.pairs:
+        yield _tests(pair)
+        yield _changes(pair)
+    yield _newly_solved(found)
+    yield _differences(found)
+
+
+def _table(title: str, *columns: str) -> Table:
+    """Cells are folded and never cut, and nothing in them is markup."""
+    table = Table(title=Text(title), title_justify="left")
+    for column in columns:
+        table.add_column(Text(column), overflow="fold")
+    return table
+
+
+def _scores(found: compare.Comparison) -> Table:
+    benchmarks = {row.benchmark for row in found.rows}
+    title = f"solved of {min(benchmarks)}" if len(benchmarks) == 1 else "solved"
+    table = _table(title, "result", "attempts", *map(_nodes, found.budgets), "cumulative")
+    for row in found.rows:
+        label = row.label if len(benchmarks) == 1 else f"{row.label} on {row.benchmark}"
+        scores = map(compare.score_text, (*row.budgets.values(), row.cumulative))
+        table.add_row(Text(label), str(row.attempts), *scores)
+    table.add_section()
+    delta = (*found.delta.budgets.values(), found.delta.cumulative)
+    label = f"{found.rows[-1].label} minus {found.rows[0].label}"
+    table.add_row(Text(label), "", *map(compare.change_text, delta))
+    return table
+
+
+def _tests(pair: compare.Pair) -> Table:
+    titles = ("gained", "lost", "both", "neither", "errors", "exact McNemar", "verdict")
+    table = _table(f"{pair.label} against {pair.against}", "within", *titles)
+    styles = {"better": "green", "worse": "red"}
+    for budget, it in pair.budgets.items():
+        counts = (len(it.gained), len(it.lost), it.both, it.neither, len(it.undecided))
+        verdict = Text(it.verdict, style=styles.get(it.verdict, ""))
+        table.add_row(_nodes(budget), *map(str, counts), compare.p_text(it.p_value), verdict)
+    return table
+
+
+def _changes(pair: compare.Pair) -> Table | Text:
+    """A theorem in each line, and what became of it within each budget."""
+    said = {
+        budget: {
+            **dict.fromkeys(it.gained, Text("gained", style="green")),
+            **dict.fromkeys(it.lost, Text("lost", style="red")),
+            **dict.fromkeys(it.undecided, Text("error", style="yellow")),
+        }
+        for budget, it in pair.budgets.items()
+    }
+    names = sorted(set().union(*said.values()))
+    if not names:
+        return Text("no theorem was gained or lost")
+    table = _table("what changed", "theorem", *map(_nodes, pair.budgets))
+    for name in names:
+        table.add_row(Text(name), *(words.get(name, "") for words in said.values()))
+    return table
+
+
+def _nodes(budget: int) -> str:
+    return compare.count(budget, "node")
+
+
+def _newly_solved(found: compare.Comparison) -> Table | Text:
+    title = f"newly solved since {found.rows[0].label}"
+    if not any(found.newly_solved.values()):
+        return Text(f"{title}: none")
+    table = _table(title, "theorem", "first by")
+    for label, names in found.newly_solved.items():
+        for name in names:
+            table.add_row(Text(name), Text(label))
+    return table
+
+
+def _differences(found: compare.Comparison) -> Table | Text:
+    if not found.differences:
+        return Text("settings that differ: none")
+    table = _table("settings that differ", "setting", *(row.label for row in found.rows))
+    for key, values in found.differences.items():
+        table.add_row(Text(key), *(Text(compare.value_text(value)) for value in values))
+    return table

@@ -1,0 +1,208 @@
+"""`burn-qed eval`: how good a prover is on a benchmark."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import signal
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from burnqed.cli import compose, result_tables, sets, tables
+from burnqed.cli.commands.search import TRAJECTORIES
+from burnqed.cli.progress import SetProgress
+from burnqed.core.errors import InputError
+from burnqed.core.runs import open_run
+from burnqed.data.index import TheoremIndex
+from burnqed.evaluation.evaluate import AttemptRecords, Identity, evaluate
+from burnqed.evaluation.prove import HEARTBEATS
+from burnqed.evaluation.reading import CLOCK_COLUMNS, read_clock
+from burnqed.evaluation.results import (
+    RESULT,
+    SUMMARY,
+    IterationResult,
+    read_result,
+    write_result,
+    write_summary,
+)
+from burnqed.evaluation.run import SAVE_EVERY, Plan, run, unfinished
+from burnqed.lean.pool import run_sync
+from burnqed.lean.process import LaunchSpec
+from burnqed.search.best_first import Settings
+from burnqed.search.budget import Budget
+from burnqed.trajectories.record import Provenance
+
+# Several attempts at temperature 0 would all be the same one.
+_SAMPLING = 1.0
+
+
+def eval_command(
+    theorems: sets.SetArgument,
+    out: Annotated[Path, typer.Option("--out", metavar="RUN", help="The run's directory.")],
+    budgets: Annotated[
+        str, typer.Option(help="Nodes per theorem and attempt; one search serves all of them.")
+    ] = "10,30,100",
+    pass_n: Annotated[
+        int, typer.Option("--pass-n", min=1, help="Attempts at each theorem, with seeds of their own.")
+    ] = 1,
+    temperature: Annotated[
+        float | None,
+        typer.Option(min=0, help="0: the likeliest candidates (one attempt); more: samples them."),
+    ] = None,
+    seed: compose.SeedOption = 0,
+    against: Annotated[
+        Path | None, typer.Option(metavar="RUN", help="An earlier result, to print the difference to.")
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the evaluation that is in --out.")
+    ] = False,
+    split: sets.SplitOption = None,
+    leak_rule: sets.LeakRuleOption = None,
+    candidates: compose.CandidatesOption = compose.PORTFOLIO_CANDIDATES,
+    depth: sets.DepthOption = 50,
+    seconds: sets.SecondsOption = None,
+    imports: compose.ImportOption = None,
+    workers: compose.WorkersOption = None,
+    toolchain: compose.ToolchainOption = None,
+    project: compose.ProjectOption = None,
+    as_json: compose.JsonOption = False,
+) -> None:
+    """Evaluate the prover on a benchmark: how many theorems it proves, at which budget.
+
+    Each theorem ends as proved (the judge accepted the proof), exhausted (which budget) or error
+    (which), and all three count in every denominator. Smaller budgets are read off the search with the
+    largest, which is exact. Budgets are nodes and not seconds, so the same seed gives the same result.
+
+    RUN gets result.json, summary.json and, for each attempt, the trajectories. `burn-qed report RUN`
+    draws it, `burn-qed compare RUN OTHER` says whether two differ. Ctrl-C saves; --resume goes on, also
+    with more attempts.
+
+    Examples:
+
+        burn-qed eval qed-core --budgets 10,30,100 --pass-n 2 --out runs/first
+
+        burn-qed eval library.json --leak-rule self --out runs/library --against runs/earlier
+
+    Exit codes: 0 every theorem was searched (proved or not), 2 some statements are wrong, 3 some could
+    not be searched because Lean failed, 130 or 143 stopped by a signal.
+    """
+    nodes = sets.read_budgets(budgets)
+    index = sets.chosen(theorems, leak_rule, split)
+    earlier = None if against is None else _earlier(against, index, nodes)
+    modules = sets.modules_of(index, imports)
+    found, spec = compose.lean(toolchain, project, modules)
+    warmth = _temperature(temperature, pass_n)
+    asked: dict[str, Any] = {
+        "command": "eval", "theorems": index.name, "theorems_checksum": index.checksum,
+        "nodes": nodes[-1], "depth": depth, "candidates": candidates, "seconds": seconds,
+        "temperature": warmth, "seed": seed, "heartbeats": HEARTBEATS, "policy": "portfolio",
+        "modules": list(modules), "toolchain": found.label, "version": version("burn-qed"),
+    }  # fmt: skip
+    open_run(out, asked, resume=resume)
+    job = _Job(
+        index=index,
+        out=out,
+        spec=spec,
+        workers=workers,
+        budget=Budget(nodes=nodes[-1], depth=depth, candidates=candidates, seconds=seconds),
+        temperature=warmth,
+        seeds=tuple(range(seed, seed + pass_n)),
+        shown=not as_json,
+    )
+    stopped = run_sync(_search(job))
+    attempts = [_read(out, number) for number in range(1, pass_n + 1)]
+    result = evaluate(index, attempts, nodes, Identity(settings=asked))
+    if stopped is None:
+        write_result(out / RESULT, result)
+        write_summary(out / SUMMARY, [result])
+    if as_json:
+        typer.echo(json.dumps(dataclasses.asdict(result), ensure_ascii=False))
+    else:
+        result_tables.print_result(result, earlier)
+    if stopped is not None:
+        typer.echo(f"stopped; go on with: burn-qed eval {theorems} --resume --out {out} …", err=True)
+        raise typer.Exit(128 + stopped)
+    raise typer.Exit(exit_code(result))
+
+
+def exit_code(result: IterationResult) -> int:
+    """What the errors come to: Lean's failures weigh more than wrong statements."""
+    return sets.exit_code({t.reason for t in result.largest.per_theorem if t.outcome == "error"})
+
+
+def _temperature(given: float | None, attempts: int) -> float:
+    if given is None:
+        return 0.0 if attempts == 1 else _SAMPLING
+    if given == 0 and attempts > 1:
+        raise InputError(
+            f"{attempts} attempts at temperature 0 are one attempt {attempts} times",
+            hint=f"leave out --temperature, or give one above 0; the default is {_SAMPLING:g}",
+        )
+    return given
+
+
+def _earlier(path: Path, index: TheoremIndex, budgets: tuple[int, ...]) -> IterationResult:
+    earlier = read_result(path)
+    if earlier.benchmark.checksum != index.checksum:
+        raise InputError(
+            f"{path} is about other theorems: {earlier.benchmark.name}, "
+            f"checksum {earlier.benchmark.checksum[:12]}, and not {index.checksum[:12]}",
+            hint="evaluate without --against; `burn-qed compare --allow-different` pairs equal names",
+        )
+    if not set(budgets) & set(earlier.budgets):
+        known = ",".join(map(str, earlier.budgets))
+        raise InputError(f"{path} has no result at these budgets", hint=f"it has --budgets {known}")
+    return earlier
+
+
+@dataclass(frozen=True, slots=True)
+class _Job:
+    index: TheoremIndex
+    out: Path
+    spec: LaunchSpec
+    workers: int | None
+    budget: Budget
+    temperature: float
+    seeds: tuple[int, ...]
+    shown: bool
+
+
+def _directory(out: Path, number: int) -> Path:
+    return out / f"attempt-{number}" / TRAJECTORIES
+
+
+async def _search(job: _Job) -> signal.Signals | None:
+    """All attempts, one after the other; the signal that stopped them, if one did."""
+    from burnqed.trajectories.store import open_writer
+
+    stop = sets.Stop()
+    settings = Settings(temperature=job.temperature)
+    async with compose.prover(job.spec, job.workers, job.budget, settings) as prover:
+        for number, seed in enumerate(job.seeds, start=1):
+            provenance = Provenance(run=job.out.resolve().name, temperature=job.temperature)
+            plan = Plan(job.index.theorems, seed, provenance, SAVE_EVERY)
+            with open_writer(_directory(job.out, number), on_problem=tables.warn) as writer:
+                todo = len(unfinished(plan, writer.earlier))
+                label = f"attempt {number} of {len(job.seeds)}: " if len(job.seeds) > 1 else ""
+                bar = SetProgress(len(plan.theorems), len(plan.theorems) - todo, job.shown, label)
+                bar.count(writer.earlier)
+                if todo:
+                    with bar.shown():
+                        await run(prover, plan, writer, bar.record, stop.event, bar.event)
+            if stop.signal is not None:
+                break
+    return stop.signal
+
+
+def _read(out: Path, number: int) -> AttemptRecords:
+    from burnqed.trajectories.store import iter_steps, read_records
+
+    directory = _directory(out, number)
+    if not directory.is_dir():
+        return AttemptRecords.of([], read_clock([]))
+    clock = read_clock(iter_steps(directory, columns=CLOCK_COLUMNS, on_problem=lambda _: None))
+    return AttemptRecords.of(read_records(directory, on_problem=tables.warn), clock)

@@ -1,0 +1,79 @@
+"""Options of the commands that work through a set of theorems."""
+
+from __future__ import annotations
+
+import asyncio
+import signal
+from typing import Annotated
+
+import typer
+
+from burnqed.cli import compose
+from burnqed.core.errors import InputError
+from burnqed.data.benchmarks import theorem_set
+from burnqed.data.index import TheoremIndex
+
+SetArgument = Annotated[
+    str,
+    typer.Argument(
+        metavar="SET", help="A benchmark's name (`burn-qed data benchmarks`), or an INDEX.json."
+    ),
+]
+SplitOption = Annotated[
+    str | None, typer.Option("--split", help="Only this split of the set: train, val or test.")
+]
+LeakRuleOption = Annotated[
+    str | None,
+    typer.Option(help="For library theorems, instead of the set's own rule: self or module."),
+]
+DepthOption = Annotated[int, typer.Option(min=1, help="Steps from the statement, at most.")]
+SecondsOption = Annotated[
+    float | None,
+    typer.Option(min=0.1, help="Limit per theorem; results then depend on the machine's speed."),
+]
+
+
+def chosen(given: str, leak_rule: str | None, split: str | None) -> TheoremIndex:
+    """The set that the options mean."""
+    rule = None if leak_rule is None else compose.leak_rule(leak_rule)
+    return theorem_set(given, rule, split)
+
+
+def modules_of(index: TheoremIndex, imports: list[str] | None) -> tuple[str, ...]:
+    """What Lean has to have loaded for a set."""
+    return tuple(dict.fromkeys(["Init", *(imports or ()), *index.imports]))
+
+
+class Stop:
+    """Set by the first Ctrl-C or SIGTERM. The second Ctrl-C is Python's own."""
+
+    def __init__(self) -> None:
+        self.event = asyncio.Event()
+        self.signal: signal.Signals | None = None
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self._set, number)
+
+    def _set(self, number: signal.Signals) -> None:
+        self.signal = number
+        self.event.set()
+        asyncio.get_running_loop().remove_signal_handler(number)
+
+
+def exit_code(errors: set[str]) -> int:
+    """What a set's errors come to, by kind: Lean's failures weigh more than wrong statements."""
+    kinds = errors - {"refused"}
+    if not kinds:
+        return 0
+    return 2 if kinds <= {"statement", "unreadable"} else 3
+
+
+def read_budgets(text: str) -> tuple[int, ...]:
+    """`10,30,100`, in order and each once."""
+    try:
+        budgets = tuple(sorted({int(part) for part in text.split(",")}))
+    except ValueError:
+        budgets = (0,)
+    if min(budgets) < 1:
+        raise InputError(f"no budgets: {text}", hint="numbers of nodes, such as 10,30,100")
+    return budgets
