@@ -136,7 +136,7 @@ async def test_nothing_is_dropped_silently(tmp_path: Path, lean_pool: Pool) -> N
     missing = tmp_path / "missing"
     found = await file_entries(lean_pool, [folder, missing, folder / "a.lean"], folder)
     assert [(e["name"], e["error"].split("\n")[0] if "error" in e else "") for e in found.entries] == [
-        ("a", found.problems[0].removeprefix("a.lean: ").split("\n")[0]),
+        ("a", ""),
         ("b", ""),
         ("c", "3:0: unexpected identifier; expected command"),
         ("d", ""),
@@ -150,8 +150,10 @@ async def test_nothing_is_dropped_silently(tmp_path: Path, lean_pool: Pool) -> N
     assert any("unexpected token 'theorem'; expected term" in line for line in found.problems)
     assert found.left_out == ("quiet.lean: p is private", "quiet.lean: q is in a `mutual` block")
     unread = [t.name for t in theorems(found).values() if isinstance(t.statement, Unreadable)]
-    assert len(unread) == 7
+    assert len(unread) == 6
+    assert found.entries[0]["proof_error"] == found.problems[0].removeprefix("a.lean: ")
     async with open_session(lean_pool) as session:
+        await session.start(theorems(found)["a"])  # only its proof is wrong
         await session.start(theorems(found)["d"])  # what is bad before it is not in its context
 
 

@@ -3,7 +3,8 @@
 The context of a theorem is all of its file before it, so earlier theorems may be used and later ones
 are not there. The text of a file is kept once, in `files`, and each theorem says how much of it is its
 context. What cannot be read or does not elaborate is an entry too, with an `error` in place of a
-statement: it belongs to the set.
+statement: it belongs to the set. A theorem of which only the proof fails is to be proved like the
+others, and `proof_error` says what Lean said.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from burnqed.core.errors import InputError, LeanError
+from burnqed.core.errors import InputError, LeanError, StatementError
+from burnqed.core.types import Theorem, TheoremText
 from burnqed.lean import protocol
 from burnqed.lean.outline import Outline, OutlinedTheorem, outline
 from burnqed.lean.pool import Pool
+from burnqed.lean.session import open_session
 from burnqed.lean.statement import declarations, split_header
 
 _NOT_SOURCES = frozenset({".lake", "build"})
@@ -85,12 +88,16 @@ async def _file(pool: Pool, path: Path, name: str, loaded: frozenset[str], troub
         found = await outline(pool, source.body)
     except (InputError, LeanError) as error:
         return Indexed((_bad_entry(name, name, error.message),), {}, (f"{name}: {error.message}",))
-    # In order of position: those that Lean named, and those that it could not even parse.
-    placed = [(t.start, _entry(t, source.body, name, source.imports)) for t in found.theorems if _in(t)]
-    placed += [(at, _bad_entry(lost, name, why)) for at, lost, why in _lost(found, source.body)]
     body = source.body
     for bad in found.bad:
         body = body[: bad.start] + re.sub(r"[^\n]", " ", body[bad.start : bad.end]) + body[bad.end :]
+    # In order of position: those that Lean named, and those that it could not even parse.
+    placed = [(at, _bad_entry(lost, name, why)) for at, lost, why in _lost(found, source.body)]
+    for theorem in filter(_in, found.theorems):
+        entry = _entry(theorem, source.body, name, source.imports)
+        if theorem.error and not await _starts(pool, entry, body[: theorem.start]):
+            entry = _bad_entry(theorem.name, name, theorem.error)
+        placed.append((theorem.start, entry))
     return Indexed(
         tuple(entry for _, entry in sorted(placed, key=lambda item: item[0])),
         {name: body} if any("context" in entry for _, entry in placed) else {},
@@ -116,17 +123,27 @@ def _told(found: Outline) -> list[str]:
 
 
 def _entry(theorem: OutlinedTheorem, body: str, path: str, imports: tuple[str, ...]) -> dict[str, Any]:
-    if theorem.error:
-        return _bad_entry(theorem.name, path, theorem.error)
-    return {
+    entry = {
         "name": theorem.name,
         "statement": _statement(theorem, body),
         "file_path": path,
         "context": {"file": path, "length": theorem.start},
         "imports": list(imports),
-        "difficulty": theorem.size,
-        "has_sorry": theorem.sorry,
     }
+    if theorem.error:
+        return {**entry, "proof_error": theorem.error}
+    return {**entry, "difficulty": theorem.size, "has_sorry": theorem.sorry}
+
+
+async def _starts(pool: Pool, entry: dict[str, Any], context: str) -> bool:
+    """Whether a theorem's statement is fine though its command is not: it is its proof that fails."""
+    text = TheoremText(f"{context}\n{entry['statement']}")
+    try:
+        async with open_session(pool) as session:
+            await session.start(Theorem(entry["name"], text))
+    except (StatementError, LeanError):
+        return False
+    return True
 
 
 def _bad_entry(name: str, path: str, why: str) -> dict[str, Any]:
