@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-
 import pytest
 
-import burnqed.data
 from burnqed.core.errors import LeanDied, StatementError
 from burnqed.core.types import (
     Closed,
@@ -20,8 +16,6 @@ from burnqed.core.types import (
     Unreadable,
 )
 from burnqed.data import verify as verify_module
-from burnqed.data.index import parse_index
-from burnqed.data.lean_files import file_entries
 from burnqed.data.verify import Verified, verify
 from burnqed.lean.judge import judge_proof
 from burnqed.lean.pool import Pool
@@ -29,7 +23,6 @@ from burnqed.lean.session import Session, open_session
 
 pytestmark = pytest.mark.lean
 
-QED_CORE = Path(burnqed.data.__file__).parent / "qed_core"
 FALSE = [
     "∀ n : Nat, n + 1 = n",
     "∀ a b : Nat, a - b + b = a",
@@ -146,14 +139,3 @@ async def test_a_negation_is_of_all_that_is_said(
 async def test_the_judge_takes_no_negation(lean_pool: Pool) -> None:
     with pytest.raises(StatementError, match="a negation"):
         await judge_proof(lean_pool, Negation(Proposition("1 = 2")), ["decide"])
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("level", sorted(QED_CORE.glob("*.lean")), ids=lambda path: path.stem)
-async def test_none_of_our_true_theorems_is_called_false(lean_pool: Pool, level: Path) -> None:
-    indexed = await file_entries(lean_pool, [level], QED_CORE)
-    assert (len(indexed.entries), indexed.problems) == (30, ())
-    content = json.loads(json.dumps({"theorems": indexed.entries, "files": indexed.files}))
-    theorems = parse_index("here", "here", content).theorems
-    found = await verify(lean_pool, theorems, lambda _: None)
-    assert [v for v in found if v.verdict != "fine"] == []
