@@ -66,6 +66,31 @@ async def test_a_step(lean_pool: Pool, tactic: str, itself: bool, module: bool) 
             assert leaks(outcome) == expected == isinstance(outcome, Rejected), outcome
 
 
+@pytest.mark.parametrize(
+    ("tactic", "leaked"),
+    [
+        ("intro n m h; omega", False),
+        ("have d := fun n => Nat.decidableBallLT n (fun _ _ => True)", True),
+        ("have h : ∀ k, k < 3 → k < 5 := by decide", True),
+        ("have h : 3 < 5 := by decide", False),
+    ],
+)
+async def test_what_is_seen_to_rest_on_it_is_not_used_either(
+    lean_pool: Pool, tactic: str, leaked: bool
+) -> None:
+    """Of library proofs nothing is seen here; this instance is data, and its body has the theorem."""
+    name = "Nat.lt_succ_of_lt"
+    async with open_session(lean_pool) as session:
+        outcome = await session.apply(await start(session, name, "self"), tactic)
+    assert leaks(outcome) == leaked == isinstance(outcome, Rejected), outcome
+    if leaked:
+        assert isinstance(outcome, Rejected)
+        assert "Nat.decidableBallLT" in outcome.error
+        rest = [tactic, "intro n m h; omega"]
+        verdict = await judge_proof(lean_pool, LibraryConstant(name, "self"), rest)
+        assert "Nat.decidableBallLT" in verdict.reason
+
+
 async def test_the_rule_goes_with_the_state(lean_pool: Pool) -> None:
     async with open_session(lean_pool) as session:
         state = await start(session, ADD, "module")

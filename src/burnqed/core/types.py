@@ -30,7 +30,8 @@ class TheoremText:
 
 # Which other theorems of the library a new proof of a library theorem may use.
 #   module: those of modules that the theorem's own module imports; none of them can rest on it
-#   self:   all but the theorem itself; the bodies of library proofs are not there to look further
+#   self:   all but the theorem itself and what is seen to be made from it; in the embedded Lean the
+#           bodies of library proofs are not there to look into, those of definitions mostly are
 LeakRule = Literal["module", "self"]
 
 

@@ -314,10 +314,14 @@ structure Printed where
 /-- What a new proof of a library theorem may not use. -/
 structure Leak where
   target : Name
-  /-- Modules that its own imports; `none`: nothing is forbidden but the target. -/
-  earlier : Option NameSet
+  /-- Modules that its own imports: nothing in them can rest on it. -/
+  earlier : NameSet
+  /-- Whether all that is not in those is forbidden, or only what is seen to rest on the target. -/
+  strict : Bool
   /-- Constants without which the target could not be stated. -/
-  needed : NameSet := {}
+  needed : NameSet
+  /-- Constants that were looked into, and do not rest on the target as far as can be seen. -/
+  clean : IO.Ref NameSet
 
 /-- A proof state. All of it is persistent data, so a state costs what changed, and any state can be
 branched from. The caches of `MetaM` are left out on purpose: they are what would fill the memory. -/

@@ -436,9 +436,11 @@ def qedVerify (r : Ref) (j : Json) : M Json := do
       let fields : List (String × Json) := [("name", jname ci.name), ("type", type), ("axioms", jnames axioms),
         ("constants", jconstants s.pristine sup), ("kernel", match kernel with | none => .null | some k => .str k),
         ("hasSorry", .bool (hasName axioms ``sorryAx)), ("reference", refState)]
-      let fields := match leak with
-        | none => fields
-        | some l => ("leak", match l.first s.pristine sup.library.toList with | some n => jname n | none => .null) :: fields
+      let fields ← match leak with
+        | none => pure fields
+        | some l => do
+          let leaked ← (l.first s.pristine sup.library.toList : IO _)
+          pure (("leak", match leaked with | some n => jname n | none => .null) :: fields)
       theorems := theorems.push (Json.mkObj (match target with
         | none => fields
         | some t => ("target", .str (if sameStatement t ci then "same" else "differs")) :: fields))

@@ -589,7 +589,7 @@ structure Stepped where
   let t := taint env (← constsIn whole {} []) st.given {}
   let leak ← match st.leak with
     | none => pure none
-    | some l => do pure (l.first env (libraryBelow env (← constsIn parents {} []) {} []))
+    | some l => do (l.first env (libraryBelow env (← constsIn parents {} []) {} []) : IO _)
   let rootOpen ← match after with
     | [] => if site.part || st.root.name.isAnonymous then pure false else do let e ← instMVars (.mvar st.root); pure e.hasExprMVar
     | _ => pure false

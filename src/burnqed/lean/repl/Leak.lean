@@ -1,6 +1,7 @@
 /-
-Leak: what a new proof of a library theorem may not use. A library proof is not there to look into, so what may
-rest on the theorem is told from where it stands: what the theorem's own module imports cannot.
+Leak: what a new proof of a library theorem may not use. In the embedded Lean a library proof is not there to look into,
+so what may rest on the theorem is told from where it stands: what the theorem's own module imports cannot. Where proofs
+and definitions are there, they are looked into.
 -/
 
 namespace Repl
@@ -37,18 +38,19 @@ def earlierModules (env : Environment) (target : Name) : NameSet :=
   | none => {}
   | some i => importedBelow env i.toNat (addImports env i.toNat {})
 
-/-- `leak` of a request: `self` forbids the target only, `module` also what may rest on it. -/
-def readLeak (env : Environment) (target : Name) (rule : String) : M Leak :=
-  match rule, env.find? target with
-  | _, none => fail "index" ("Symbol not found: " ++ nameStr target)
-  | "self", some _ => pure { target := target, earlier := none }
-  | "module", some ci =>
-    let needed := Id.run do
-      let mut out : NameSet := {}
-      for n in ci.type.getUsedConstants.toList do out := out.insert n
-      return out
-    pure { target := target, earlier := some (earlierModules env target), needed := needed }
-  | _, _ => fail "arguments" "leak must be self or module"
+/-- `leak` of a request: `self` forbids the target and what is seen to rest on it, `module` all that may. -/
+def readLeak (env : Environment) (target : Name) (rule : String) : M Leak := do
+  match env.find? target with
+  | none => fail "index" ("Symbol not found: " ++ nameStr target)
+  | some ci =>
+    let mut needed : NameSet := {}
+    for n in ci.type.getUsedConstants.toList do needed := needed.insert n
+    let clean ← (IO.mkRef {} : IO (IO.Ref NameSet))
+    let leak : Leak := { target := target, earlier := earlierModules env target, strict := true, needed := needed, clean := clean }
+    match rule with
+    | "self" => return { leak with strict := false }
+    | "module" => return leak
+    | _ => fail "arguments" "leak must be self or module"
 
 /-- What Lean defines together with an inductive type, and the eliminators that its tactics prefer. -/
 def madeWithAType : List String := ["rec", "recOn", "casesOn", "recAux", "casesAuxOn", "brecOn", "below", "noConfusion",
@@ -67,20 +69,39 @@ where
     | some (.recInfo _) => true
     | _ => false
 
+def Leak.isEarlier (l : Leak) (env : Environment) (n : Name) : Bool := l.earlier.contains ((moduleOf? env n).getD .anonymous)
+
+/-- Whether one of these is seen to rest on the target, and what was looked at for that. -/
+partial def Leak.reaches (l : Leak) (env : Environment) (todo : List Name) (seen : NameSet) : Bool × NameSet :=
+  match todo with
+  | [] => (false, seen)
+  | n :: todo =>
+    if n == l.target then (true, seen)
+    else if seen.contains n || l.isEarlier env n then l.reaches env todo seen
+    else
+      let used := match env.find? n with
+        | some ci => match ci.value? (allowOpaque := true) with
+          | some v => app v.getUsedConstants.toList ci.type.getUsedConstants.toList
+          | none => ci.type.getUsedConstants.toList
+        | none => []
+      l.reaches env (app used todo) (seen.insert n)
+
 /-- May a proof use this constant of the library? -/
-def Leak.allows (l : Leak) (env : Environment) (n : Name) : Bool :=
-  if n == l.target then false
-  else match l.earlier with
-    | none => true
-    | some earlier => earlier.contains ((moduleOf? env n).getD .anonymous) || l.needed.contains n || isData env n
+def Leak.allows (l : Leak) (env : Environment) (n : Name) : IO Bool := do
+  if n == l.target then return false
+  if l.isEarlier env n || l.needed.contains n then return true
+  if l.strict then return isData env n
+  let (found, seen) := l.reaches env [n] (← l.clean.get)
+  if found then return false
+  l.clean.set seen
+  return true
 
 /-- The first of these constants of the library that a proof may not use; the target itself before any other. -/
-def Leak.first (l : Leak) (env : Environment) (library : List Name) : Option Name :=
-  if hasName library l.target then some l.target else go library
-where
-  go : List Name → Option Name
-    | [] => none
-    | n :: ns => if l.allows env n then go ns else some n
+def Leak.first (l : Leak) (env : Environment) (library : List Name) : IO (Option Name) := do
+  if hasName library l.target then return some l.target
+  for n in library do
+    if !(← l.allows env n) then return some n
+  return none
 
 /-- Constants of the library among `todo`, and in declarations that are not of the library. -/
 partial def libraryBelow (env : Environment) (todo : List Name) (seen : NameSet) (acc : List Name) : List Name :=
