@@ -139,7 +139,10 @@ async def test_nothing_is_dropped_silently(tmp_path: Path, lean_pool: Pool) -> N
         ("a", ""),
         ("b", ""),
         ("c", "3:0: unexpected identifier; expected command"),
-        ("d", ""),
+        (
+            "d",
+            "it stands behind a command with errors: 4:18: unexpected token 'theorem'; expected term",
+        ),
         ("b (b.lean)", ""),
         ("b (b.lean) 2", "2:8: `b` has already been declared"),
         ("broken.lean", "cannot be read: No such file or directory"),
@@ -150,11 +153,35 @@ async def test_nothing_is_dropped_silently(tmp_path: Path, lean_pool: Pool) -> N
     assert any("unexpected token 'theorem'; expected term" in line for line in found.problems)
     assert found.left_out == ("quiet.lean: p is private", "quiet.lean: q is in a `mutual` block")
     unread = [t.name for t in theorems(found).values() if isinstance(t.statement, Unreadable)]
-    assert len(unread) == 6
+    assert len(unread) == 7
     assert found.entries[0]["proof_error"] == found.problems[0].removeprefix("a.lean: ")
     async with open_session(lean_pool) as session:
         await session.start(theorems(found)["a"])  # only its proof is wrong
-        await session.start(theorems(found)["d"])  # what is bad before it is not in its context
+        await session.start(theorems(found)["b"])  # what is bad before it is not in its context
+
+
+OVERSHADOWED = {
+    "a definition": "def y : Nat := true\ntheorem t : y = y := rfl",
+    "a variable": 'variable (n : Int) (h : no "such" n)\ntheorem t : n - 1 + 1 = n := by omega',
+    "a theorem's name": "theorem y : 1 = 2 := rfl\ntheorem t : y = y := rfl",
+    "a type that breaks off": "theorem t (n : Nat) : 0 ≤ n < n := by omega",
+}
+
+
+@pytest.mark.parametrize("source", OVERSHADOWED.values(), ids=OVERSHADOWED.keys())
+async def test_a_statement_that_would_say_something_else_is_an_error(
+    tmp_path: Path, lean_pool: Pool, source: str
+) -> None:
+    """Without what is bad before it, or as far as it parses, Lean takes it, as something else."""
+    found = await file_entries(lean_pool, [written(tmp_path, f=source)], tmp_path)
+    assert isinstance(theorems(found)["t"].statement, Unreadable)
+
+
+async def test_a_theorem_that_lean_does_not_tell_of_is_named(tmp_path: Path, lean_pool: Pool) -> None:
+    source = "#guard_msgs in theorem t : 1 = 1 := rfl\ntheorem u : 1 = 1 := rfl"
+    found = await file_entries(lean_pool, [written(tmp_path, f=source)], tmp_path)
+    assert list(theorems(found)) == ["u"]
+    assert found.left_out == ("f.lean: t: Lean names no theorem where it stands",)
 
 
 async def test_a_folder_without_sources(tmp_path: Path, lean_pool: Pool) -> None:

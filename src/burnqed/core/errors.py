@@ -123,6 +123,13 @@ class ProtocolError(LeanLost):
     pass
 
 
+def is_own_fault(error: LeanLost) -> bool:
+    """Whether the process ended of what it was asked, and not of a signal or of garbled output."""
+    return isinstance(error, LeanMemoryExceeded) or (
+        isinstance(error, LeanDied) and error.signal is None
+    )
+
+
 class RequestRefused(LeanError):
     """Lean's `{"error": kind, "desc": text}`; the process is well and can be asked again."""
 

@@ -25,9 +25,18 @@ from burnqed.lean import protocol
 from burnqed.lean.outline import Outline, OutlinedTheorem, outline
 from burnqed.lean.pool import Pool
 from burnqed.lean.session import open_session
-from burnqed.lean.statement import declarations, split_header
+from burnqed.lean.statement import Declaration, declarations, split_header
+from burnqed.lean.tokens import tokenize
 
 _NOT_SOURCES = frozenset({".lake", "build"})
+# Commands that later ones take their meaning from.
+_MEANINGFUL = frozenset(
+    {
+        "def", "abbrev", "instance", "structure", "inductive", "class", "variable", "universe", "open",
+        "namespace", "section", "end", "notation", "infix", "infixl", "infixr", "prefix", "postfix",
+        "macro", "syntax", "attribute", "opaque", "axiom",
+    }
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,8 +95,11 @@ async def _file(pool: Pool, path: Path, name: str, loaded: frozenset[str], troub
         if absent:
             raise InputError(f"it imports {absent[0]}, which is not loaded")
         found = await outline(pool, source.body)
-    except (InputError, LeanError) as error:
+    except InputError as error:
         return Indexed((_bad_entry(name, name, error.message),), {}, (f"{name}: {error.message}",))
+    except LeanError as error:
+        error.message = f"while {name} was read: {error.message}"
+        raise
     body = source.body
     for bad in found.bad:
         body = body[: bad.start] + re.sub(r"[^\n]", " ", body[bad.start : bad.end]) + body[bad.end :]
@@ -95,14 +107,19 @@ async def _file(pool: Pool, path: Path, name: str, loaded: frozenset[str], troub
     placed = [(at, _bad_entry(lost, name, why)) for at, lost, why in _lost(found, source.body)]
     for theorem in filter(_in, found.theorems):
         entry = _entry(theorem, source.body, name, source.imports)
-        if theorem.error and not await _starts(pool, entry, body[: theorem.start]):
-            entry = _bad_entry(theorem.name, name, theorem.error)
+        why = _overshadowed(theorem, entry["statement"], source.body, found) or theorem.error
+        if why and not (
+            why == theorem.error
+            and _is_whole(theorem, source.body)
+            and await _starts(pool, entry, body[: theorem.start])
+        ):
+            entry = _bad_entry(theorem.name, name, why)
         placed.append((theorem.start, entry))
     return Indexed(
         tuple(entry for _, entry in sorted(placed, key=lambda item: item[0])),
         {name: body} if any("context" in entry for _, entry in placed) else {},
         tuple(f"{name}: {text}" for text in _told(found)),
-        tuple(f"{name}: {t.name} is {_kind(t)}" for t in found.theorems if not _in(t)),
+        tuple(f"{name}: {text}" for text in _left_out(found, source.body)),
     )
 
 
@@ -135,13 +152,42 @@ def _entry(theorem: OutlinedTheorem, body: str, path: str, imports: tuple[str, .
     return {**entry, "difficulty": theorem.size, "has_sorry": theorem.sorry}
 
 
+def _is_whole(theorem: OutlinedTheorem, body: str) -> bool:
+    """Whether its type was parsed to the end: a proof follows, and not the rest of a broken type."""
+    rest = tokenize(body[theorem.signature_end : theorem.end])
+    return bool(rest) and rest[0].text in (":=", "|", "where")
+
+
+def _overshadowed(theorem: OutlinedTheorem, statement: str, body: str, found: Outline) -> str:
+    """Why a theorem may not say what it said, now that a command with errors before it is left out.
+
+    A definition, a `variable` or an `open` that is not there can give a name another meaning, up to
+    none at all: Lean then takes it for a new variable. Of a theorem nothing is missed but its name.
+    """
+    words = {token.text for token in tokenize(statement)}
+    for bad in found.bad:
+        if bad.start >= theorem.start:
+            break
+        names = _theorems_alone(body[bad.start : bad.end])
+        if not names or words.intersection(name.rpartition(".")[2] for name in names):
+            return f"it stands behind a command with errors: {bad.error}"
+    return ""
+
+
+def _theorems_alone(text: str) -> list[str]:
+    """The theorem that a command is; nothing where it is, or has in front of it, something else."""
+    found = declarations(text)
+    before = tokenize(text[: found[0].at]) if found else []
+    return [] if _MEANINGFUL.intersection(t.text for t in before) else [d.name for d in found]
+
+
 async def _starts(pool: Pool, entry: dict[str, Any], context: str) -> bool:
     """Whether a theorem's statement is fine though its command is not: it is its proof that fails."""
     text = TheoremText(f"{context}\n{entry['statement']}")
     try:
         async with open_session(pool) as session:
             await session.start(Theorem(entry["name"], text))
-    except (StatementError, LeanError):
+    except StatementError:
         return False
     return True
 
@@ -163,11 +209,26 @@ def _statement(theorem: OutlinedTheorem, body: str) -> str:
 
 def _lost(found: Outline, body: str) -> Iterator[tuple[int, str, str]]:
     """Theorems, by their words alone, in what Lean could not parse."""
-    for declaration in declarations(body):
-        known = any(t.start <= declaration.at < max(t.end, t.start + 1) for t in found.theorems)
+    for declaration in _unnamed(found, body):
         why = [bad.error for bad in found.bad if bad.start <= declaration.at < bad.end]
-        if why and not known:
+        if why:
             yield declaration.at, declaration.name, why[0]
+
+
+def _unnamed(found: Outline, body: str) -> Iterator[Declaration]:
+    """Theorems, by their words alone, that Lean does not tell of."""
+    for declaration in declarations(body):
+        if not any(t.start <= declaration.at < max(t.end, t.start + 1) for t in found.theorems):
+            yield declaration
+
+
+def _left_out(found: Outline, body: str) -> Iterator[str]:
+    """Theorems that the set does not have, and why: nothing is dropped without a word."""
+    lost = {name for _, name, _ in _lost(found, body)}
+    yield from (f"{t.name} is {_kind(t)}" for t in found.theorems if not _in(t))
+    for declaration in _unnamed(found, body):
+        if declaration.name not in lost:
+            yield f"{declaration.name}: Lean names no theorem where it stands"
 
 
 def _unique(name: str, path: str, taken: set[str]) -> str:

@@ -1,7 +1,7 @@
 """Whether statements are worth proving: Lean elaborates each of them, and it is not plainly false.
 
 False is said only where the kernel accepted a proof of `¬ T`, for all that the statement says. The
-search for one is short and bounded by heartbeats, so that it ends the same way on every machine.
+search for one is short, and its tactics are bounded by heartbeats.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from burnqed.core.errors import LeanError, StatementError
+from burnqed.core.errors import LeanError, LeanLost, StatementError, is_own_fault
 from burnqed.core.types import (
     Advanced,
     Closed,
@@ -123,6 +123,8 @@ class _Attempt:
             if isinstance(outcome, Closed) and await self._is_proof(outcome.state):
                 self.found = tactic
                 return True
+            if isinstance(outcome, LeanLost) and not is_own_fault(outcome):
+                raise outcome
             self._stopped += not isinstance(outcome, Advanced | Closed | Rejected)
         return False
 

@@ -17,7 +17,7 @@ from typing import Any, Literal
 
 from burnqed.core.errors import InputError
 from burnqed.evaluation.metrics import mcnemar, wilson
-from burnqed.evaluation.results import IterationResult
+from burnqed.evaluation.results import BenchmarkId, IterationResult
 from burnqed.trajectories.schema import TheoremOutcome
 
 LEVEL = 0.05  # a p-value below it is called a difference
@@ -104,7 +104,7 @@ class Comparison:
     rows: tuple[Row, ...]
     delta: Delta
     pairs: tuple[Pair, ...]
-    newly_solved: dict[str, tuple[str, ...]]  # not by the first; by the result that was first to do it
+    newly_solved: dict[str, tuple[str, ...]]  # by the first result to do it; the first of all did not
     differences: dict[str, tuple[Any, ...]]  # settings that are not the same, in the order of the rows
 
     def to_json(self) -> str:
@@ -149,10 +149,11 @@ def compare(labelled: Labelled, *, allow_different: bool = False) -> Comparison:
 
 
 def _benchmarks(labelled: Labelled) -> str:
-    return "; ".join(
-        f"{label} is on {it.name} ({it.theorems} theorems, checksum {it.checksum[:12]})"
-        for label, it in ((label, result.benchmark) for label, result in labelled)
-    )
+    def said(it: BenchmarkId) -> str:
+        rules = f", leak rule {' and '.join(it.leak_rules)}" if it.leak_rules else ""
+        return f"{it.name} ({it.theorems} theorems, checksum {it.checksum[:12]}{rules})"
+
+    return "; ".join(f"{label} is on {said(result.benchmark)}" for label, result in labelled)
 
 
 def _common_budgets(labelled: Labelled) -> tuple[int, ...]:
@@ -230,9 +231,12 @@ def _newly_solved(overall: Mapping[str, Outcomes], names: Sequence[str]) -> dict
 
 def _differences(results: Sequence[IterationResult]) -> dict[str, tuple[Any, ...]]:
     asked = [
-        {"attempts": r.attempts, "llm_path": r.llm_path, "ebm_path": r.ebm_path, **r.settings}
+        {
+            "attempts": r.attempts, "llm_path": r.llm_path, "ebm_path": r.ebm_path, **r.settings,
+            "leak_rules": r.benchmark.leak_rules, "revision": r.benchmark.revision,
+        }
         for r in results
-    ]
+    ]  # fmt: skip
     keys = dict.fromkeys(key for one in asked for key in one)
     # As from JSON: a result that was read from a file has lists where a fresh one has tuples.
     values = {key: json.loads(json.dumps([one.get(key) for one in asked])) for key in keys}
@@ -248,11 +252,12 @@ def _pair(
     budgets: Sequence[int],
     names: Sequence[str],
 ) -> Pair:
-    pairings = {b: _pairing(_outcomes(before[1], b), _outcomes(after[1], b), names) for b in budgets}
+    pairings = {b: pairing(_outcomes(before[1], b), _outcomes(after[1], b), names) for b in budgets}
     return Pair(after[0], before[0], pairings)
 
 
-def _pairing(before: Outcomes, after: Outcomes, names: Sequence[str]) -> Pairing:
+def pairing(before: Outcomes, after: Outcomes, names: Sequence[str]) -> Pairing:
+    """Two runs' outcomes of these theorems, paired and tested."""
     ends = {name: (before[name], after[name]) for name in names}
     kinds = list(ends.values())
     gained = tuple(name for name, end in ends.items() if end == ("exhausted", "proved"))

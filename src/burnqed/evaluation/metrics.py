@@ -31,7 +31,10 @@ def mcnemar(gained: int, lost: int) -> float:
     if gained < 0 or lost < 0:
         raise ValueError("counts are not negative")
     tosses = gained + lost
-    tail = sum(math.comb(tosses, k) for k in range(min(gained, lost) + 1))
+    ways = tail = 1  # in how many ways k of the tosses come out one way, and up to k
+    for k in range(min(gained, lost)):
+        ways = ways * (tosses - k) // (k + 1)
+        tail += ways
     return min(1.0, 2 * tail / (1 << tosses))
 
 

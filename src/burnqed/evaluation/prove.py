@@ -7,7 +7,7 @@ import traceback
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from burnqed.core.errors import BurnQedError, LeanError, StatementError
+from burnqed.core.errors import BurnQedError, LeanError, StatementError, is_own_fault
 from burnqed.core.ports import Environment, Policy, Value
 from burnqed.core.types import Theorem, Unreadable
 from burnqed.evaluation.shorten import shorten
@@ -135,12 +135,31 @@ async def _without_merging(
     assert first is not None
     left = _left(prover.budget, first)
     if left is None:
-        return Attempt(
-            theorem, "exhausted", "nodes", refused.detail, first, None, refused.judge_seconds
-        )
-    again = await find(replace(prover, budget=left), theorem, seed, events, merge=False)
-    attempt = await _judged(prover, theorem, again)
-    return replace(attempt, earlier=first, judge_seconds=refused.judge_seconds + attempt.judge_seconds)
+        attempt = replace(refused, outcome="exhausted", reason="nodes")
+        return attempt if first.lost_at is None else _lost(theorem, first)
+    try:
+        again = await find(replace(prover, budget=left), theorem, seed, events, merge=False)
+        attempt = await _judged(prover, theorem, again)
+    except LeanError as error:
+        attempt = Attempt(theorem, "error", type(error).__name__, error.message)
+    if attempt.outcome == "exhausted" and first.lost_at is not None:
+        # What was lost in the first search might have been the proof, in this one as well.
+        attempt = replace(_lost(theorem, first), searched=attempt.searched)
+    if attempt.outcome == "exhausted":
+        attempt = replace(attempt, detail=f"a find was refused: {refused.detail}")
+    seconds = refused.judge_seconds + attempt.judge_seconds
+    return replace(attempt, earlier=first, judge_seconds=seconds)
+
+
+def _lost(theorem: Theorem, searched: Searched) -> Attempt:
+    """A search that says nothing, because a step that nobody could try might have been the one."""
+    if searched.failure is not None:
+        failure = searched.failure
+        return Attempt(theorem, "error", type(failure).__name__, failure.message, searched)
+    told = [(t, e) for t, e in searched.lost if not is_own_fault(e)] or searched.lost
+    tactic, error = told[0]
+    detail = f"{len(searched.lost)} tactics, such as {tactic!r}: {error.message}"
+    return Attempt(theorem, "error", type(error).__name__, detail, searched)
 
 
 def _left(budget: Budget, spent: Searched) -> Budget | None:
@@ -163,20 +182,20 @@ async def _shortened(environment: Environment, theorem: Theorem, script: Script)
 async def _judged(prover: Prover, theorem: Theorem, found: Found) -> Attempt:
     searched = found.searched
     if found.script is None:
-        if searched.failure is not None:
-            failure = searched.failure
-            return Attempt(theorem, "error", type(failure).__name__, failure.message, searched)
         if not searched.conclusive:
-            # A step that nobody could try might have been the one.
-            tactic, error = searched.lost[0]
-            detail = f"{len(searched.lost)} tactics, the first: {tactic!r}: {error.message}"
-            return Attempt(theorem, "error", type(error).__name__, detail, searched)
+            return _lost(theorem, searched)
         return Attempt(theorem, "exhausted", searched.limit or "", "", searched)
     begun = time.monotonic()
     refusal = ""
     for script in dict.fromkeys((found.script, script_of(searched.tree))):
         tactics = tactics_of(script)
-        verdict = await judge_proof(prover.judges, theorem.statement, tactics)
+        try:
+            verdict = await judge_proof(prover.judges, theorem.statement, tactics)
+        except LeanError as error:
+            # What was searched is known; only the last word on it is missing.
+            detail = f"while the proof was judged: {error.message}"
+            seconds = time.monotonic() - begun
+            return Attempt(theorem, "error", type(error).__name__, detail, searched, None, seconds)
         if verdict.accepted:
             proof = Proof(tuple(tactics), script, verdict)
             return Attempt(theorem, "proved", "", "", searched, proof, time.monotonic() - begun)

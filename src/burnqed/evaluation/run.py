@@ -8,10 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from burnqed.core.errors import is_own_fault
 from burnqed.core.types import Theorem
 from burnqed.data.index import statement_sha
 from burnqed.evaluation.prove import Attempt, Prover, prove
-from burnqed.search.best_first import Searched, is_own_fault
+from burnqed.search.best_first import Searched
 from burnqed.search.events import EventSink, ignore
 from burnqed.trajectories.record import Provenance, rows_of
 from burnqed.trajectories.schema import TheoremRecord

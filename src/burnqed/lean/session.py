@@ -55,6 +55,7 @@ T = TypeVar("T")
 
 _DELETE_AT_ONCE = 200  # freed states that are worth a request
 _RESET_SECONDS = 5.0
+START_SECONDS = 300.0
 _NOWHERE = (0, 0)  # workers count their processes from 1
 # Times a step's budget, when it is replayed: it worked once, and is not to fail for a few allocations.
 _REPLAY_BUDGET = 10
@@ -291,7 +292,9 @@ class Session:
 
     async def _make_root(self, theorem: Theorem) -> tuple[tuple[int, int], tuple[Goal, ...]]:
         generation = await self._worker.ready()
-        reply = await self._worker.request(protocol.start(theorem.statement))
+        # A theorem's text has its file before it, which takes longer than any tactic may.
+        line = protocol.start(theorem.statement)
+        reply = await self._worker.request(line, timeout=START_SECONDS)
         started = protocol.read_start(reply, theorem.name)
         goals = started.goals
         if goals is None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 
-from burnqed.evaluation.metrics import mcnemar, wilson
+from burnqed.evaluation.compare import p_text, pairing
+from burnqed.evaluation.metrics import wilson
 from burnqed.evaluation.results import BudgetResult, IterationResult, TheoremResult
 from burnqed.report.markup import Markup, badge, code, element, join, table
 from burnqed.report.plots import Labelled
@@ -159,12 +160,12 @@ def differences(labelled: Labelled, link: Link) -> Markup:
 def _against_first(
     labelled: Labelled, found: Sequence[Mapping[str, TheoremResult]], run: int
 ) -> Markup:
-    first, other = found[0], found[run]
-    pairs = [(first[name].proved, other[name].proved) for name in first if name in other]
-    gained, lost = pairs.count((False, True)), pairs.count((True, False))
+    before, after = ({name: t.outcome for name, t in found[k].items()} for k in (0, run))
+    it = pairing(before, after, [name for name in before if name in after])
+    left_out = f"; {len(it.undecided):,} left out because of errors" if it.undecided else ""
     said = (
-        f": {gained:,} gained and {lost:,} lost of the {count(len(pairs), 'theorem')} that both have "
-        f"(McNemar’s exact test: p = {mcnemar(gained, lost):.3g})"
+        f": {len(it.gained):,} gained and {len(it.lost):,} lost of {count(it.tested, 'theorem')} "
+        f"(McNemar’s exact test: {p_text(it.p_value)}{left_out})"
     )
     return element("li", run_name(labelled, run), " against ", run_name(labelled, 0), said)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-from burnqed.core.errors import LeanDied, LeanError, LeanLost, LeanMemoryExceeded
+from burnqed.core.errors import LeanError, LeanLost, is_own_fault
 from burnqed.core.ports import Environment, Policy, Value
 from burnqed.core.types import (
     Advanced,
@@ -64,8 +64,8 @@ class Searched:
     seconds: float
     lean_seconds: float
     lost: tuple[tuple[str, LeanLost], ...] = ()  # tactics that took Lean along, and how
-    # Nodes spent when, for the first time, a tactic was lost and it was not its own doing. A search
-    # with fewer nodes than that is a conclusive one.
+    # Nodes spent when, for the first time, a tactic was lost and it was not its own doing, or when the
+    # search failed. One with fewer nodes than that is a conclusive one.
     lost_at: int | None = None
     failure: LeanError | None = None
 
@@ -205,12 +205,16 @@ class _Search:
             todo = suggested + todo
         await self._grow(node, edges)
         self.events(Expanded(self.theorem, node, self.meter.nodes))
+        if not self.tree.proved:
+            self._give_up()
 
     def _edge(self, node: Node, candidate: Candidate, result: StepResult) -> Edge:
         seconds = self.meter.seconds
         match result:
             case LeanLost():
-                self._count_loss(candidate.tactic, result)
+                self.lost[candidate.tactic] = result
+                if self.lost_at is None and not is_own_fault(result):
+                    self.lost_at = self.meter.nodes
                 return Edge(
                     node, candidate, "lost", f"{type(result).__name__}: {result}", (), True, seconds
                 )
@@ -229,19 +233,17 @@ class _Search:
         why = f"not tried: {type(self.lost[candidate.tactic]).__name__} elsewhere"
         return Edge(node, candidate, "lost", why, (), True, self.meter.seconds)
 
-    def _count_loss(self, tactic: str, error: LeanLost) -> None:
-        """A tactic that took Lean along twice is not tried again, and nothing is concluded from it.
+    def _give_up(self) -> None:
+        """Raise when too much was lost.
 
-        Some tactics overflow a memory or a stack, and the search can go on without them. Processes that
-        are killed from outside, or a Lean that dies of everything, are trouble that has nothing to do
-        with the theorem: "not found" would be a lie.
+        A tactic that took Lean along twice is not tried again, and nothing is concluded from it: some
+        overflow a memory or a stack, and the search can go on without them. Processes that are killed
+        from outside, or a Lean that dies of everything, are trouble that has nothing to do with the
+        theorem: "not found" would be a lie.
         """
-        self.lost[tactic] = error
-        if self.lost_at is None and not is_own_fault(error):
-            self.lost_at = self.meter.nodes
         trouble = [e for e in self.lost.values() if not is_own_fault(e)]
         if len(trouble) >= _MAX_TROUBLE or len(self.lost) >= _MAX_LOST:
-            raise error
+            raise (trouble or list(self.lost.values()))[-1]
 
     def _children(self, node: Node, candidate: Candidate, state: ProofState) -> Iterable[Child]:
         every = tuple(range(len(state.goals)))
@@ -291,13 +293,6 @@ class _Search:
 
     def _score(self, node: Node) -> float:
         return score(self.settings.scoring, node.logprob, node.length, node.energy)
-
-
-def is_own_fault(error: LeanLost) -> bool:
-    """Whether the process ended of what it was asked, and not of a signal or of garbled output."""
-    return isinstance(error, LeanMemoryExceeded) or (
-        isinstance(error, LeanDied) and error.signal is None
-    )
 
 
 def _better(logprob: float, length: int, node: Node, scoring: Scoring) -> bool:
