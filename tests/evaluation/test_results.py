@@ -92,6 +92,28 @@ def changed(**changes: Any) -> dict[str, Any]:
     return {key: value for key, value in {**content, **changes}.items() if value != "left out"}
 
 
+def with_budget(**changes: Any) -> dict[str, Any]:
+    first, *others = changed()["budget_results"]
+    return changed(budget_results=[{**first, **changes}, *others])
+
+
+def with_theorem(**changes: Any) -> dict[str, Any]:
+    first, *others = changed()["budget_results"][0]["per_theorem"]
+    return with_budget(per_theorem=[{**first, **changes}, *others])
+
+
+def test_what_a_later_version_adds_is_not_minded(tmp_path: Path) -> None:
+    (tmp_path / RESULT).write_text(json.dumps(changed(unheard_of=1)))
+    assert read_result(tmp_path) == sample()
+
+
+def test_budgets_are_read_in_order(tmp_path: Path) -> None:
+    (tmp_path / RESULT).write_text(
+        json.dumps(changed(budget_results=changed()["budget_results"][::-1]))
+    )
+    assert read_result(tmp_path) == sample()
+
+
 @pytest.mark.parametrize(
     "content",
     [
@@ -105,7 +127,16 @@ def changed(**changes: Any) -> dict[str, Any]:
         changed(cost={}),
         changed(budget_results=[{}]),
         changed(budget_results=3),
-        changed(unheard_of=1),
+        changed(settings=None),
+        changed(timestamp=None),
+        changed(attempts="2"),
+        with_budget(errors=None),
+        with_budget(interval=[None, None]),
+        with_budget(solved=99),
+        with_budget(total=2),
+        with_theorem(outcome="timeout"),
+        with_theorem(nodes_used=None),
+        with_theorem(name="hard"),
     ],
 )
 def test_json_that_is_no_result(tmp_path: Path, content: Any) -> None:
@@ -117,7 +148,7 @@ def test_json_that_is_no_result(tmp_path: Path, content: Any) -> None:
 
 def test_a_newer_format(tmp_path: Path) -> None:
     (tmp_path / RESULT).write_text(json.dumps(changed(format=2, unheard_of=1)))
-    with pytest.raises(InputError, match=r"newer burn-qed \(format 2\)"):
+    with pytest.raises(InputError, match="newer burn-qed, format 2"):
         read_result(tmp_path)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from burnqed.cli import tables
 from burnqed.evaluation.compare import compare, sentence
 from burnqed.evaluation.results import BudgetResult, IterationResult, TheoremResult
 
@@ -16,27 +16,26 @@ _MOST_ERRORS = 20
 
 def print_result(result: IterationResult, earlier: IterationResult | None = None) -> None:
     """The budgets, the groups, the errors, and the difference to an earlier result."""
-    console = Console()
-    console.print(_budgets(result, earlier))
-    largest = result.largest
-    if any(t.group for t in largest.per_theorem):
-        console.print(_groups(result))
-    if largest.errors:
-        console.print(_errors(largest))
+    screen = tables.console()
+    screen.print(_budgets(result, earlier))
+    if any(t.group for t in result.largest.per_theorem):
+        screen.print(_groups(result))
+    if result.failed:
+        screen.print(_errors(result.failed))
     for line in _remarks(result):
-        console.print(Text(line))
+        screen.print(Text(line))
     if earlier is not None:
         comparison = compare([("the earlier", earlier), ("this", result)])
         for pair in comparison.pairs:
             for budget in comparison.budgets:
-                console.print(Text(sentence(pair, budget)))
+                screen.print(Text(sentence(pair, budget)))
 
 
 def _budgets(result: IterationResult, earlier: IterationResult | None) -> Table:
     """A column for each budget: there are few of them, and many things to say of each."""
     several = f", best of {result.attempts} attempts" if result.attempts > 1 else ""
-    title = Text(f"{result.benchmark.name}{several}")
-    table = Table("nodes", *map(str, result.budgets), title=title, title_justify="left")
+    title = f"{result.benchmark.name}{several}"
+    table = tables.folding("nodes", *map(str, result.budgets), title=title)
     every = result.budget_results
 
     def row(what: str, cells: Iterable[str], style: str = "") -> None:
@@ -53,9 +52,11 @@ def _budgets(result: IterationResult, earlier: IterationResult | None) -> Table:
         row(f"exhausted: {reason}", (str(b.exhausted.get(reason, 0)) for b in every))
     for reason in _reasons(b.errors for b in every):
         row(f"error: {reason}", (str(b.errors.get(reason, 0)) for b in every), "red")
-    row("mean nodes", (f"{b.avg_nodes:.1f}" for b in every))
-    row("mean seconds", (f"{b.avg_time_secs:.1f}" for b in every))
-    row("median seconds", (f"{b.median_time_secs:.1f}" for b in every))
+    # Of the attempt that took the fewest nodes, or of the longest where none succeeded.
+    of = " (best attempt)" if result.attempts > 1 else ""
+    row(f"mean nodes{of}", (f"{b.avg_nodes:.1f}" for b in every))
+    row(f"mean seconds{of}", (f"{b.avg_time_secs:.1f}" for b in every))
+    row(f"median seconds{of}", (f"{b.median_time_secs:.1f}" for b in every))
     return table
 
 
@@ -70,7 +71,7 @@ def _reasons(counts: Iterable[dict[str, int]]) -> list[str]:
 
 
 def _groups(result: IterationResult) -> Table:
-    table = Table("proved within", *map(str, result.budgets))
+    table = tables.folding("proved within", *map(str, result.budgets))
     for group in sorted({t.group for t in result.largest.per_theorem}):
         cells = []
         for b in result.budget_results:
@@ -80,11 +81,11 @@ def _groups(result: IterationResult) -> Table:
     return table
 
 
-def _errors(b: BudgetResult) -> Table:
-    failed = [t for t in b.per_theorem if t.outcome == "error"]
-    table = Table("theorem", "error", "what was said", title="errors", title_justify="left")
+def _errors(failed: Sequence[TheoremResult]) -> Table:
+    table = tables.folding("theorem", "error", "what was said", title="errors")
     for t in failed[:_MOST_ERRORS]:
-        table.add_row(Text(t.name), Text(t.reason, style="red"), Text(_first_line(t)))
+        kind = t.reason if t.outcome == "error" else f"in {t.failures} of the attempts"
+        table.add_row(Text(t.name), Text(kind, style="red"), Text(_first_line(t)))
     if len(failed) > _MOST_ERRORS:
         table.add_row(f"and {len(failed) - _MOST_ERRORS} more", "", "all are in result.json")
     return table

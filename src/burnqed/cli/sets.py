@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import signal
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -44,6 +46,13 @@ def modules_of(index: TheoremIndex, imports: list[str] | None) -> tuple[str, ...
     return tuple(dict.fromkeys(["Init", *(imports or ()), *index.imports]))
 
 
+def check_out(out: Path) -> None:
+    """Whether a run's directory can be there at all, before anything is set up for it."""
+    for place in (out, *out.parents):
+        if os.path.isfile(place):  # noqa: PTH113  (it does not raise where it may not look)
+            raise InputError(f"{place} is a file", hint="give a directory with --out")
+
+
 class Stop:
     """Set by the first Ctrl-C or SIGTERM. The second Ctrl-C is Python's own."""
 
@@ -62,10 +71,9 @@ class Stop:
 
 def exit_code(errors: set[str]) -> int:
     """What a set's errors come to, by kind: Lean's failures weigh more than wrong statements."""
-    kinds = errors - {"refused"}
-    if not kinds:
+    if not errors:
         return 0
-    return 2 if kinds <= {"statement", "unreadable"} else 3
+    return 2 if errors <= {"statement", "unreadable"} else 3
 
 
 def read_budgets(text: str) -> tuple[int, ...]:

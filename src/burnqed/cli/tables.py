@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from burnqed.trajectories.schema import TheoremRecord
@@ -18,6 +18,21 @@ from burnqed.trajectories.summary import STEP_COLUMNS, Summary, count_steps, sum
 def warn(problem: str) -> None:
     """A problem that does not stop anything, on stderr."""
     print(f"warning: {problem}", file=sys.stderr)
+
+
+WIDE = 1000  # columns where there is no terminal: nobody wraps names in a file or a pipe
+
+
+def console() -> Console:
+    """Standard output; what is wide is only folded where somebody looks at it."""
+    found = Console()
+    return found if found.is_terminal else Console(width=WIDE)
+
+
+def folding(*titles: str, title: str = "") -> Table:
+    """A table whose cells are folded and never cut: half a name is none."""
+    columns = [Column(Text(head), overflow="fold") for head in titles]
+    return Table(*columns, title=Text(title) if title else None, title_justify="left")
 
 
 def print_summary(
@@ -34,14 +49,14 @@ def print_summary(
             content.pop("lines", None)
         typer.echo(json.dumps(content, ensure_ascii=False))
         return
-    console = Console()
-    console.print(_overview(summary))
+    screen = console()
+    screen.print(_overview(summary))
     if theorems:
-        console.print(_lines(summary))
+        screen.print(_lines(summary))
 
 
 def _overview(s: Summary) -> Table:
-    table = Table("what", "figure", title="searched", title_justify="left")
+    table = folding("what", "figure", title="searched")
 
     def share(count: int) -> str:
         return f"{count} ({count / s.theorems:.1%})" if s.theorems else str(count)
@@ -70,7 +85,7 @@ def _overview(s: Summary) -> Table:
 
 
 def _lines(s: Summary) -> Table:
-    table = Table("theorem", "outcome", "nodes", "steps tried", "s", "proof steps")
+    table = folding("theorem", "outcome", "nodes", "steps tried", "s", "proof steps")
     for line in s.lines:
         style = {"proved": "green", "error": "red"}.get(line.outcome, "")
         outcome = Text(f"{line.outcome} {line.reason}".strip(), style=style)

@@ -75,6 +75,8 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 
 def publish(path: Path, content: str | bytes) -> None:
     """Write a file so that it is there whole or not at all, also after a power cut."""
+    if not path.name:
+        raise InputError(f"cannot write {path}: it names no file")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)

@@ -9,6 +9,8 @@ holds, is the same.
 from __future__ import annotations
 
 import hashlib
+import os
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
@@ -23,6 +25,7 @@ from burnqed.data.library import library_entries, sample
 from burnqed.data.prover_jsonl import parse_prover_jsonl
 from burnqed.lean.pool import Pool
 from burnqed.lean.statement import declarations, split_header
+from burnqed.lean.tokens import Token, tokenize
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,28 +164,38 @@ def stored(benchmark: Benchmark) -> Path:
 
 
 def is_here(benchmark: Benchmark) -> bool:
-    return isinstance(benchmark.origin, Packaged) or stored(benchmark).is_file()
+    # Not `Path.is_file`, which raises where it may not look.
+    return isinstance(benchmark.origin, Packaged) or os.path.isfile(stored(benchmark))  # noqa: PTH113
 
 
 def load(benchmark: Benchmark, leak_rule: LeakRule | None = None) -> TheoremIndex:
     """The benchmark's theorems, if they are here."""
+    path = stored(benchmark)
     if isinstance(benchmark.origin, Packaged):
         content = {"name": benchmark.name, "revision": benchmark.pin, "theorems": qed_core.entries()}
-        return parse_index(benchmark.name, benchmark.name, content, leak_rule)
-    path = stored(benchmark)
-    if not path.is_file():
+    elif is_here(benchmark):
+        content = _json(path)
+    else:
         local = " --from FILE" if isinstance(benchmark.origin, IndexFile) else ""
         raise InputError(
             f"{benchmark.name} is not on this machine yet",
             hint=f"burn-qed data fetch {benchmark.name}{local}",
         )
-    index = read_index(path, leak_rule)
-    if not index.revision.startswith((benchmark.pin, _UNPINNED)):
-        raise InputError(
-            f"{benchmark.name} was fetched for another pin ({index.revision})",
+    index = parse_index(benchmark.name, benchmark.name, content)
+    _check_pin(benchmark, index, content.get("checksum"))
+    return parse_index(benchmark.name, benchmark.name, content, leak_rule) if leak_rule else index
+
+
+def _check_pin(benchmark: Benchmark, index: TheoremIndex, kept: Any) -> None:
+    """Refuse what is not the pinned set any more: another version's, or a file that was changed."""
+    match benchmark.origin:
+        case Packaged(checksum) | LibrarySample(checksum=checksum):
+            kept = checksum
+    if index.checksum != kept or not index.revision.startswith((benchmark.pin, _UNPINNED)):
+        raise CorruptError(
+            f"what is here as {benchmark.name} is not what is pinned ({index.revision})",
             hint=f"burn-qed data fetch {benchmark.name}",
         )
-    return index
 
 
 def theorem_set(
@@ -192,7 +205,7 @@ def theorem_set(
     benchmark = BENCHMARKS.get(given)
     if benchmark is not None:
         index = load(benchmark, leak_rule)
-    elif Path(given).suffix == "" and not Path(given).exists():
+    elif Path(given).suffix == "" and not os.path.exists(given):  # noqa: PTH110
         raise InputError(
             f"there is no benchmark and no file {given}",
             hint="`burn-qed data benchmarks` lists the names; `burn-qed data index` makes files",
@@ -219,7 +232,7 @@ def fetch(benchmark: Benchmark, local: Path | None) -> TheoremIndex:
     index = parse_index(benchmark.name, benchmark.name, content)
     if not index.entries:
         raise InputError(f"there is no theorem of {benchmark.name} in {local or 'what was fetched'}")
-    _keep(benchmark, content)
+    _keep(benchmark, index, content)
     return index
 
 
@@ -239,12 +252,13 @@ async def build(benchmark: Benchmark, origin: LibrarySample, pool: Pool) -> Theo
             hint="it is defined for the embedded Lean (--toolchain embedded); of another one, make an "
             "index of your own with `burn-qed data index --module`",
         )
-    _keep(benchmark, content)
+    _keep(benchmark, index, content)
     return index
 
 
-def _keep(benchmark: Benchmark, content: dict[str, Any]) -> None:
+def _keep(benchmark: Benchmark, index: TheoremIndex, content: dict[str, Any]) -> None:
     more = {key: value for key, value in content.items() if key in ("revision", "imports", "files")}
+    more["checksum"] = index.checksum
     write_index(stored(benchmark), benchmark.name, content["theorems"], more)
 
 
@@ -272,13 +286,13 @@ def _unpinned(local: Path) -> str:
 def _local_files(local: Path, origin: Repository) -> dict[str, str]:
     """A copy that is no checkout of the commit: a folder of .lean files, or the JSON lines."""
     inside = local / origin.path
-    place = inside if inside.exists() else local
-    if place.is_dir() and origin.form == "jsonl":
-        raise InputError(f"{local} has no {origin.path}", hint="give the file itself with --from")
-    paths = sorted(place.rglob("*.lean")) if place.is_dir() else [place]
-    if not paths:
-        raise InputError(f"{local} has no .lean files")
     try:
+        place = inside if inside.exists() else local
+        if place.is_dir() and origin.form == "jsonl":
+            raise InputError(f"{local} has no {origin.path}", hint="give the file itself with --from")
+        paths = sorted(place.rglob("*.lean")) if place.is_dir() else [place]
+        if not paths:
+            raise InputError(f"{local} has no .lean files")
         return {
             path.relative_to(place.parent).as_posix(): path.read_text(encoding="utf-8")
             for path in paths
@@ -290,27 +304,43 @@ def _local_files(local: Path, origin: Repository) -> dict[str, str]:
 def _of_lean_files(name: str, revision: str, files: dict[str, str]) -> dict[str, Any]:
     """A theorem a file, left open with `sorry`, behind its imports, options and `open`s.
 
-    By its text alone, since the Lean of the moment need not have the modules that it wants.
+    By its text alone, since the Lean of the moment need not have the modules that it wants. What is not
+    like that is an error, and counts.
     """
-    theorems, imports = [], dict[str, None]()
+    theorems, imports = list[dict[str, Any]](), dict[str, None]()
     for path, text in files.items():
-        if not path.endswith(".lean"):
-            continue
+        # One that is empty but for imports, as an overview of others is, has nothing to prove.
+        if path.endswith(".lean") and _code(text):
+            entry, modules = _of_lean_file(path, text)
+            theorems.append(entry)
+            imports.update(dict.fromkeys(modules))
+    return {"name": name, "revision": revision, "imports": list(imports), "theorems": theorems}
+
+
+def _code(text: str) -> list[Token]:
+    with suppress(InputError):
+        return tokenize(split_header(text).body)
+    return tokenize(text)
+
+
+def _of_lean_file(path: str, text: str) -> tuple[dict[str, Any], tuple[str, ...]]:
+    try:
         source = split_header(text)
         found = declarations(source.body)
         if not found:
-            continue
-        imports.update(dict.fromkeys(source.imports))
-        at = found[-1].at
-        theorems.append(
-            {
-                "name": found[-1].name,
-                "statement": source.body[at:].strip(),
-                "context": source.body[:at].strip(),
-                "file_path": path,
-            }
-        )
-    return {"name": name, "revision": revision, "imports": list(imports), "theorems": theorems}
+            raise InputError("it has no theorem")
+        if any(token.text == "sorry" for token in tokenize(source.body[: found[-1].at])):
+            raise InputError("it has more than one theorem left open")
+    except InputError as error:
+        return {"name": path, "statement": "", "file_path": path, "error": error.message}, ()
+    theorem = found[-1]
+    entry = {
+        "name": theorem.name,
+        "statement": source.body[theorem.at :].strip(),
+        "context": source.body[: theorem.at].strip(),
+        "file_path": path,
+    }
+    return entry, source.imports
 
 
 def _of_json_lines(name: str, revision: str, files: dict[str, str], split: str) -> dict[str, Any]:

@@ -125,8 +125,12 @@ def parse_index(where: str, name: str, content: Any, leak_rule: LeakRule | None 
 def write_index(
     path: Path, name: str, entries: Sequence[dict[str, Any]], more: Mapping[str, Any] | None = None
 ) -> None:
-    """`more` are the keys beside the theorems: `files`, `imports`, `revision`."""
-    content = {"name": name, **(more or {}), "theorems": entries}
+    """`more` are the keys beside the theorems: `files`, `imports`, `revision`.
+
+    What could not be read again is not written.
+    """
+    content = {"name": name, **(more or {}), "theorems": list(entries)}
+    parse_index(str(path), name, content)
     publish(path, json.dumps(content, ensure_ascii=False, indent=1) + "\n")
 
 

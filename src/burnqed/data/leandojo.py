@@ -23,14 +23,18 @@ _SOURCE_FOLDERS = ("src", "lean", "lake", "library")
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
-    """The entries, and the names of those that are no second entry: listed twice, or private."""
+class Benchmark:
+    """The entries; the names that are left out, listed twice or private; the libraries to import."""
 
     entries: list[dict[str, Any]]
     left_out: list[str]
 
+    @property
+    def roots(self) -> list[str]:
+        return sorted({str(entry["module"]).split(".")[0] for entry in self.entries})
 
-def read_leandojo(paths: Sequence[Path], leak_rule: LeakRule) -> Read:
+
+def read_leandojo(paths: Sequence[Path], leak_rule: LeakRule) -> Benchmark:
     """An entry for each theorem of these files, in their order."""
     entries: dict[str, dict[str, Any]] = {}
     left_out: list[str] = []
@@ -43,7 +47,7 @@ def read_leandojo(paths: Sequence[Path], leak_rule: LeakRule) -> Read:
                 left_out.append(name)
             else:
                 entries[name] = entry
-    return Read(list(entries.values()), left_out)
+    return Benchmark(list(entries.values()), left_out)
 
 
 def module_of(file_path: str) -> str:

@@ -11,9 +11,9 @@ the same name: the second `exercise_1_4` of a file is `exercise_1_4#2` here.
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -22,38 +22,43 @@ from burnqed.lean.statement import Source, split_header
 
 
 @dataclass(frozen=True, slots=True)
-class Read:
+class Lines:
     """Entries, and the modules that their headers import."""
 
     entries: list[dict[str, Any]]
     imports: list[str]
 
 
-def read_prover_jsonl(path: Path) -> Read:
+def read_prover_jsonl(path: Path) -> Lines:
     try:
-        text = path.read_text(encoding="utf-8")
+        text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read {path}: {error}") from error
     return parse_prover_jsonl(str(path), text.split("\n"))
 
 
-def parse_prover_jsonl(where: str, lines: Sequence[str]) -> Read:
+def parse_prover_jsonl(where: str, lines: Sequence[str]) -> Lines:
     """The entries of these lines. `where` is what errors call them."""
     entries: list[dict[str, Any]] = []
     imports: dict[str, None] = {}
-    times = Counter[str]()
+    taken: set[str] = set()
     for number, line in enumerate(lines, start=1):
         if line.strip():
             entry, modules = _entry(f"{where}:{number}", line)
-            name = entry["name"]
-            times[name] += 1
-            if times[name] > 1:
-                entry["name"] = f"{name}#{times[name]}"
+            entry["name"] = _unique(entry["name"], taken)
+            taken.add(entry["name"])
             entries.append(entry)
             imports.update(dict.fromkeys(modules))
     if not entries:
         raise InputError(f"{where} has no theorems")
-    return Read(entries, list(imports))
+    return Lines(entries, list(imports))
+
+
+def _unique(name: str, taken: set[str]) -> str:
+    """Some benchmarks have two theorems of one name, which results could not tell apart."""
+    if name not in taken:
+        return name
+    return next(longer for k in count(2) if (longer := f"{name}#{k}") not in taken)
 
 
 def _entry(where: str, line: str) -> tuple[dict[str, Any], tuple[str, ...]]:

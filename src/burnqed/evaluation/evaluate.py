@@ -131,6 +131,7 @@ def _theorem(
         reason=told.reason,
         detail=told.detail,
         successes=len(proved),
+        failures=len(failed),
         leak_rule=statement.leak_rule if isinstance(statement, LibraryConstant) else None,
         group=str(entry.fields.get("group") or ""),
     )

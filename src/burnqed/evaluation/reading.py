@@ -55,12 +55,14 @@ def read_off(record: TheoremRecord, ends: Sequence[float], budget: int) -> Readi
     """The theorem within `budget` nodes, which are not more than the search was given.
 
     What went wrong later than that did not happen: only where Lean was lost within the budget is it
-    an error, and where the longer search went on to find a proof, too.
+    an error, and where the longer search went on to find a proof, too. (After a refused find, `ends`
+    are those of the second search: the time is then too short.)
     """
     if budget >= record.nodes:
         return Reading(record.outcome, record.reason, record.detail, record.nodes, record.seconds)
     # A node that had no candidates left no steps: then there are fewer ends than nodes.
     seconds = ends[budget - 1] if budget <= len(ends) else record.seconds
     if record.lost_at is not None and record.lost_at <= budget:
-        return Reading("error", record.lost_kind, record.detail, budget, seconds)
+        detail = record.detail or f"Lean was lost at node {record.lost_at}"
+        return Reading("error", record.lost_kind, detail, budget, seconds)
     return Reading("exhausted", "nodes", "", budget, seconds)

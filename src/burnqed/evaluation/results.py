@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from burnqed.core.errors import InputError
 from burnqed.core.runs import publish
@@ -52,6 +53,7 @@ class TheoremResult:
     reason: str = ""  # exhausted: which budget; error: its kind
     detail: str = ""  # the error's text
     successes: int = 0  # how many of the attempts proved it
+    failures: int = 0  # how many of them ended in an error
     leak_rule: str | None = None
     group: str = ""  # a part of the benchmark, such as its level
 
@@ -123,6 +125,13 @@ class IterationResult:
         return self.budget_results[-1]
 
     @property
+    def failed(self) -> list[TheoremResult]:
+        """Every theorem with an error, within some budget or in some attempt, as it was then."""
+        found = {t.name: t for t in self.largest.per_theorem if t.failures}
+        found |= {t.name: t for b in self.budget_results for t in b.per_theorem if t.outcome == "error"}
+        return [found[t.name] for t in self.largest.per_theorem if t.name in found]
+
+    @property
     def cumulative(self) -> frozenset[str]:
         """The theorems that were proved within any of the budgets."""
         return frozenset(t.name for b in self.budget_results for t in b.per_theorem if t.proved)
@@ -134,18 +143,20 @@ def write_result(path: Path, result: IterationResult) -> None:
 
 def read_result(path: Path) -> IterationResult:
     """The result in a file, or in the `result.json` of a run's directory."""
-    file = path / RESULT if path.is_dir() else path
+    # Not `Path.is_dir`, which raises where a folder may not be looked into.
+    is_run = os.path.isdir(path)  # noqa: PTH112
+    file = path / RESULT if is_run else path
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
         hint = "an evaluation that was stopped has none: `burn-qed eval --resume` finishes it"
-        raise InputError(f"there is no {file}", hint=hint if path.is_dir() else "") from None
-    except (OSError, ValueError) as error:
+        raise InputError(f"there is no {file}", hint=hint if is_run else "") from None
+    except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot read {file}: {error}") from error
     try:
-        if content["format"] > FORMAT:
-            raise InputError(f"{file} is from a newer burn-qed (format {content['format']})")
-        return _result(content)
+        result = _result(content)
+        _check(result)
+        return result
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
             f"{file} is not an evaluation's result ({error!r})", hint="`burn-qed eval` writes them"
@@ -181,26 +192,58 @@ def _line(result: IterationResult) -> dict[str, Any]:
 
 
 def _result(content: dict[str, Any]) -> IterationResult:
+    if content["format"] > FORMAT:
+        raise ValueError(f"it is from a newer burn-qed, format {content['format']}")
     metrics = content["training_metrics"]
-    benchmark = content["benchmark"]
+    benchmark = _known(BenchmarkId, content["benchmark"])
+    budgets = sorted((_budget(entry) for entry in content["budget_results"]), key=lambda b: b.budget)
+    whole = _known(IterationResult, {**content, "settings": dict(content["settings"])})
     return IterationResult(
         **{
-            **content,
+            **whole,
             "benchmark": BenchmarkId(**{**benchmark, "leak_rules": tuple(benchmark["leak_rules"])}),
-            "budget_results": tuple(_budget(entry) for entry in content["budget_results"]),
-            "cost": Cost(**content["cost"]),
-            "training_metrics": None if metrics is None else TrainingMetrics(**metrics),
+            "budget_results": tuple(budgets),
+            "cost": Cost(**_known(Cost, content["cost"])),
+            "training_metrics": metrics and TrainingMetrics(**_known(TrainingMetrics, metrics)),
         }
     )
 
 
 def _budget(content: dict[str, Any]) -> BudgetResult:
-    low, high = content["interval"]
+    low, high = map(float, content["interval"])
     return BudgetResult(
         **{
-            **content,
+            **_known(BudgetResult, content),
             "interval": (low, high),
-            "pass_at": {int(k): rate for k, rate in content["pass_at"].items()},
-            "per_theorem": tuple(TheoremResult(**entry) for entry in content["per_theorem"]),
+            "pass_at": {int(k): float(rate) for k, rate in content["pass_at"].items()},
+            "per_theorem": tuple(
+                TheoremResult(**_known(TheoremResult, entry)) for entry in content["per_theorem"]
+            ),
         }
     )
+
+
+def _known(kind: type[Any], content: dict[str, Any]) -> dict[str, Any]:
+    """The keys that this version knows; a later one of the same format may have added some."""
+    return {f.name: content[f.name] for f in dataclasses.fields(kind) if f.name in content}
+
+
+def _check(result: IterationResult) -> None:
+    """What every reader relies on: a file may have been written or changed by somebody else."""
+    numbers: list[tuple[object, type]] = [(result.attempts, int), (result.timestamp, str)]
+    for b in result.budget_results:
+        names = {t.name for t in b.per_theorem}
+        proved = sum(t.outcome == "proved" for t in b.per_theorem)
+        ended = proved + sum(b.exhausted.values()) + sum(b.errors.values())
+        if len(names) != len(b.per_theorem) or b.total != len(names):
+            raise ValueError(f"{b.budget} nodes: not every theorem is there once")
+        if b.solved != proved or ended != b.total:
+            raise ValueError(f"{b.budget} nodes: the outcomes do not add up to the theorems")
+        numbers += [(b.budget, int), (b.avg_nodes, float), (b.avg_time_secs, float)]
+        for t in b.per_theorem:
+            if t.outcome not in get_args(TheoremOutcome) or t.proved != (t.outcome == "proved"):
+                raise ValueError(f"{t.name}: no such outcome: {t.outcome!r}")
+            numbers += [(t.name, str), (t.nodes_used, int), (t.time_secs, float), (t.detail, str)]
+    for value, kind in numbers:
+        if not isinstance(value, (int, float) if kind is float else kind):
+            raise TypeError(f"{value!r} where a {kind.__name__} belongs")

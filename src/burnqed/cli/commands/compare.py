@@ -7,18 +7,15 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from burnqed.cli import compose
+from burnqed.cli import compose, tables
 from burnqed.cli.labels import labels_of
 from burnqed.core.errors import InputError
 from burnqed.core.runs import publish
 from burnqed.evaluation import compare
 from burnqed.evaluation.results import RESULT, read_result
-
-WIDE = 1000  # columns where there is no terminal: nobody wraps names in a file or a pipe
 
 
 def compare_command(
@@ -88,11 +85,9 @@ def _check_out(out: Path, results: Sequence[Path]) -> None:
 
 
 def _print(found: compare.Comparison) -> None:
-    console = Console()
-    if not console.is_terminal:
-        console = Console(width=WIDE)
+    screen = tables.console()
     for part in _parts_to_print(found):
-        console.print(part)
+        screen.print(part)
 
 
 def _parts_to_print(found: compare.Comparison) -> Iterator[Table | Text]:
@@ -105,18 +100,11 @@ def _parts_to_print(found: compare.Comparison) -> Iterator[Table | Text]:
     yield _differences(found)
 
 
-def _table(title: str, *columns: str) -> Table:
-    """Cells are folded and never cut, and nothing in them is markup."""
-    table = Table(title=Text(title), title_justify="left")
-    for column in columns:
-        table.add_column(Text(column), overflow="fold")
-    return table
-
-
 def _scores(found: compare.Comparison) -> Table:
     benchmarks = {row.benchmark for row in found.rows}
     title = f"solved of {min(benchmarks)}" if len(benchmarks) == 1 else "solved"
-    table = _table(title, "result", "attempts", *map(_nodes, found.budgets), "cumulative")
+    heads = ("result", "attempts", *map(_nodes, found.budgets), "cumulative")
+    table = tables.folding(*heads, title=title)
     for row in found.rows:
         label = row.label if len(benchmarks) == 1 else f"{row.label} on {row.benchmark}"
         scores = map(compare.score_text, (*row.budgets.values(), row.cumulative))
@@ -130,7 +118,7 @@ def _scores(found: compare.Comparison) -> Table:
 
 def _tests(pair: compare.Pair) -> Table:
     titles = ("gained", "lost", "both", "neither", "errors", "exact McNemar", "verdict")
-    table = _table(f"{pair.label} against {pair.against}", "within", *titles)
+    table = tables.folding("within", *titles, title=f"{pair.label} against {pair.against}")
     styles = {"better": "green", "worse": "red"}
     for budget, it in pair.budgets.items():
         counts = (len(it.gained), len(it.lost), it.both, it.neither, len(it.undecided))
@@ -152,7 +140,7 @@ def _changes(pair: compare.Pair) -> Table | Text:
     names = sorted(set().union(*said.values()))
     if not names:
         return Text("no theorem was gained or lost")
-    table = _table("what changed", "theorem", *map(_nodes, pair.budgets))
+    table = tables.folding("theorem", *map(_nodes, pair.budgets), title="what changed")
     for name in names:
         table.add_row(Text(name), *(words.get(name, "") for words in said.values()))
     return table
@@ -166,7 +154,7 @@ def _newly_solved(found: compare.Comparison) -> Table | Text:
     title = f"newly solved since {found.rows[0].label}"
     if not any(found.newly_solved.values()):
         return Text(f"{title}: none")
-    table = _table(title, "theorem", "first by")
+    table = tables.folding("theorem", "first by", title=title)
     for label, names in found.newly_solved.items():
         for name in names:
             table.add_row(Text(name), Text(label))
@@ -176,7 +164,8 @@ def _newly_solved(found: compare.Comparison) -> Table | Text:
 def _differences(found: compare.Comparison) -> Table | Text:
     if not found.differences:
         return Text("settings that differ: none")
-    table = _table("settings that differ", "setting", *(row.label for row in found.rows))
+    labels = [row.label for row in found.rows]
+    table = tables.folding("setting", *labels, title="settings that differ")
     for key, values in found.differences.items():
         table.add_row(Text(key), *(Text(compare.value_text(value)) for value in values))
     return table

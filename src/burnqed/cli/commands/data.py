@@ -8,14 +8,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from burnqed.cli import compose, sets
+from burnqed.cli import compose, sets, tables
 from burnqed.cli.progress import counted
 from burnqed.core.errors import InputError
 from burnqed.core.types import LeakRule
@@ -26,7 +26,7 @@ from burnqed.data.leandojo import read_leandojo
 from burnqed.data.library import library_entries, sample
 from burnqed.data.prover_jsonl import read_prover_jsonl
 from burnqed.data.splits import read_shares, split_of
-from burnqed.data.verify import Verified, verify
+from burnqed.data.verify import Verdict, Verified, verify
 from burnqed.lean.pool import Pool, run_sync
 
 app = typer.Typer(no_args_is_help=True, help="Theorem sets: what is to be proved.")
@@ -75,9 +75,12 @@ def index(
     ] = None,
     seed: Annotated[int, typer.Option(help="Which N: same seed, same sample.")] = 0,
     leak_rule: Annotated[
-        str,
-        typer.Option(help="What a new proof may use: module (earlier modules), self (all but it)."),
-    ] = "module",
+        str | None,
+        typer.Option(
+            help="What a new proof of a library theorem may use: module (of earlier modules; the "
+            "default), self (all but it)."
+        ),
+    ] = None,
     imports: compose.ImportOption = None,
     toolchain: compose.ToolchainOption = None,
     project: compose.ProjectOption = None,
@@ -111,22 +114,27 @@ def index(
             "give one source: --module, --lean, --leandojo, --jsonl or --set",
             hint=f"these were given together: {', '.join(used)}" if used else "such as --module Init",
         )
-    parts, rule = read_shares(shares), compose.leak_rule(leak_rule)
+    parts, rule = read_shares(shares), None if leak_rule is None else compose.leak_rule(leak_rule)
     if module:
-        source = _of_library(module, rule, toolchain, project)
+        source = _of_library(module, rule or "module", toolchain, project)
     elif lean:
         source = _of_files(lean, imports, toolchain, project)
     elif leandojo:
-        read = read_leandojo(leandojo, rule)
+        read = read_leandojo(leandojo, rule or "module")
         left_out = [f"{name}: private, or there twice" for name in read.left_out]
-        source = _Source(read.entries, {}, left_out)
+        source = _Source(read.entries, {"imports": imports or read.roots}, left_out)
     elif jsonl:
         lines = read_prover_jsonl(jsonl)
         source = _Source(lines.entries, {"imports": lines.imports})
     else:
-        source = _of_set(sets.chosen(str(given), None, None))
-    entries = [{"split": split_of(str(e["name"]), parts), **e} for e in source.entries]
+        source = _of_set(sets.chosen(str(given), None, None), rule)
+    entries = [
+        {**e, "split": e.get("split") or split_of(str(e["name"]), parts)} for e in source.entries
+    ]
     kept = entries if split is None else [e for e in entries if e["split"] == split]
+    if not kept:
+        known = ", ".join(sorted({str(e["split"]) for e in entries}))
+        raise InputError(f"no theorem is in the split {split}", hint=f"there are: {known or 'none'}")
     chosen = kept if size is None else sample(kept, size, seed)
     write_index(out, out.stem, chosen, source.more)
     for problem in source.problems:
@@ -168,9 +176,13 @@ def _of_files(
     return _Source(found.entries, {"imports": list(modules), "files": found.files}, problems)
 
 
-def _of_set(index: TheoremIndex) -> _Source:
-    entries = [entry.fields for entry in index.entries]
-    return _Source(entries, {"imports": list(index.imports), "files": index.files})
+def _of_set(index: TheoremIndex, rule: LeakRule | None) -> _Source:
+    entries = [
+        {**entry.fields, "leak_rule": rule} if rule and "constant" in entry.fields else entry.fields
+        for entry in index.entries
+    ]
+    more = {"revision": index.revision, "imports": list(index.imports), "files": index.files}
+    return _Source(entries, more)
 
 
 # -------------------------------------------------------------------------------- benchmarks
@@ -252,7 +264,8 @@ def verify_command(
     A statement is called false only when the kernel has accepted a proof of its negation; the search
     for one is short, so "fine" does not say that a statement is true.
 
-    Exit codes: 0 all are fine, 1 some are not, 3 Lean failed on some, which says nothing about them.
+    Exit codes: 0 all are fine, 1 some are not, 2 bad input, 3 Lean failed on some, which says nothing
+    about them.
     """
     index = sets.chosen(theorems, None, split)
     _, spec = compose.lean(toolchain, project, sets.modules_of(index, imports))
@@ -263,14 +276,15 @@ def verify_command(
                 return await verify(pool, index.theorems, lambda _: advance())
 
     found = run_sync(work())
-    counts = Counter(str(v.verdict) for v in found)
+    counts = Counter(dict.fromkeys(get_args(Verdict), 0))
+    counts.update(v.verdict for v in found)
     if as_json:
         told = [dataclasses.asdict(v) for v in found]
         summary = {"set": index.name, "checksum": index.checksum, "counts": counts, "theorems": told}
         typer.echo(json.dumps(summary, ensure_ascii=False))
     else:
         _print_verified(found)
-        typer.echo(f"{len(found)} theorems of {index.name}: {_said(counts)}")
+        typer.echo(f"{len(found)} theorems of {index.name}: {_said(+counts)}")
     if counts["error"]:
         raise typer.Exit(3)
     raise typer.Exit(0 if counts["fine"] == len(found) else 1)
@@ -280,7 +294,7 @@ def _print_verified(found: Sequence[Verified]) -> None:
     wrong = [v for v in found if v.verdict != "fine"]
     if not wrong:
         return
-    table = Table("theorem", "verdict", "why")
+    table = tables.folding("theorem", "verdict", "why")
     for v in wrong:
         table.add_row(Text(v.name), Text(v.verdict, style="red"), Text(v.why))
-    Console().print(table)
+    tables.console().print(table)

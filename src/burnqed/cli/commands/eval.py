@@ -18,6 +18,7 @@ from burnqed.cli.progress import SetProgress
 from burnqed.core.errors import InputError
 from burnqed.core.runs import open_run
 from burnqed.data.index import TheoremIndex
+from burnqed.evaluation.compare import compare
 from burnqed.evaluation.evaluate import AttemptRecords, Identity, evaluate
 from burnqed.evaluation.prove import HEARTBEATS
 from burnqed.evaluation.reading import CLOCK_COLUMNS, read_clock
@@ -79,7 +80,7 @@ def eval_command(
 
     RUN gets result.json, summary.json and, for each attempt, the trajectories. `burn-qed report RUN`
     draws it, `burn-qed compare RUN OTHER` says whether two differ. Ctrl-C saves; --resume goes on, also
-    with more attempts.
+    with more attempts of the same --temperature.
 
     Examples:
 
@@ -90,12 +91,12 @@ def eval_command(
     Exit codes: 0 every theorem was searched (proved or not), 2 some statements are wrong, 3 some could
     not be searched because Lean failed, 130 or 143 stopped by a signal.
     """
-    nodes = sets.read_budgets(budgets)
+    nodes, warmth = sets.read_budgets(budgets), _temperature(temperature, pass_n)
     index = sets.chosen(theorems, leak_rule, split)
     earlier = None if against is None else _earlier(against, index, nodes)
     modules = sets.modules_of(index, imports)
+    sets.check_out(out)
     found, spec = compose.lean(toolchain, project, modules)
-    warmth = _temperature(temperature, pass_n)
     asked: dict[str, Any] = {
         "command": "eval", "theorems": index.name, "theorems_checksum": index.checksum,
         "nodes": nodes[-1], "depth": depth, "candidates": candidates, "seconds": seconds,
@@ -120,18 +121,23 @@ def eval_command(
         write_result(out / RESULT, result)
         write_summary(out / SUMMARY, [result])
     if as_json:
-        typer.echo(json.dumps(dataclasses.asdict(result), ensure_ascii=False))
+        typer.echo(json.dumps(_json(result, earlier), ensure_ascii=False))
     else:
         result_tables.print_result(result, earlier)
     if stopped is not None:
         typer.echo(f"stopped; go on with: burn-qed eval {theorems} --resume --out {out} …", err=True)
         raise typer.Exit(128 + stopped)
-    raise typer.Exit(exit_code(result))
+    kinds = {kind for b in result.budget_results for kind in b.errors}
+    kinds |= {r.reason for a in attempts for r in a.records.values() if r.outcome == "error"}
+    raise typer.Exit(sets.exit_code(kinds))
 
 
-def exit_code(result: IterationResult) -> int:
-    """What the errors come to: Lean's failures weigh more than wrong statements."""
-    return sets.exit_code({t.reason for t in result.largest.per_theorem if t.outcome == "error"})
+def _json(result: IterationResult, earlier: IterationResult | None) -> dict[str, Any]:
+    content = dataclasses.asdict(result)
+    if earlier is not None:
+        comparison = compare([("the earlier", earlier), ("this", result)])
+        content["against"] = json.loads(comparison.to_json())
+    return content
 
 
 def _temperature(given: float | None, attempts: int) -> float:

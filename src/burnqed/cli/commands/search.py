@@ -60,6 +60,7 @@ def search_command(
 
     index = sets.chosen(theorems, leak_rule, split)
     modules = sets.modules_of(index, imports)
+    sets.check_out(out)
     found, spec = compose.lean(toolchain, project, modules)
     asked = {
         "command": "search", "theorems": index.name, "theorems_checksum": index.checksum,

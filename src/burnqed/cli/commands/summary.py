@@ -26,6 +26,8 @@ def summary_command(
     inside = run / TRAJECTORIES
     directory = inside if inside.is_dir() else run
     if not directory.is_dir() or not any(directory.glob("part-*.parquet")):
-        raise InputError(f"{run} has no trajectories", hint="`burn-qed search --out RUN` makes some")
+        attempts = sorted(run.glob("attempt-*"))
+        hint = f"one of its attempts has: {attempts[0]}" if attempts else "`burn-qed search` makes some"
+        raise InputError(f"{run} has no trajectories", hint=hint)
     records = read_records(directory, on_problem=tables.warn)
     tables.print_summary(records, directory, as_json, theorems)
