@@ -9,6 +9,7 @@ from burnqed.core.types import (
     Closed,
     LibraryConstant,
     Negation,
+    ProofState,
     Proposition,
     Statement,
     Theorem,
@@ -134,6 +135,17 @@ async def test_a_negation_is_of_all_that_is_said(
         state = await session.start(Theorem("t", Negation(negated)))
         assert state.text == shown
         assert not isinstance(await session.apply(state, "grind"), Closed)
+
+
+async def test_a_lean_that_is_killed_is_no_verdict(
+    lean_pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def killed(self: Session, state: ProofState, tactics: list[str]) -> list[LeanDied]:
+        return [LeanDied("killed", returncode=-9) for _ in tactics]
+
+    monkeypatch.setattr(Session, "apply_batch", killed)
+    (found,) = await verify(lean_pool, [Theorem("t", Proposition("1 = 2"))], lambda _: None)
+    assert (found.verdict, found.why) == ("error", "killed")
 
 
 async def test_the_judge_takes_no_negation(lean_pool: Pool) -> None:

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 import pytest
 
+from burnqed.core.errors import LeanDied
 from burnqed.core.types import (
     Candidate,
     Goal,
@@ -22,6 +23,8 @@ from burnqed.core.types import (
 )
 from burnqed.evaluation import prove as module
 from burnqed.evaluation.prove import Attempt, Prover, find, lean_source, prove
+from burnqed.evaluation.reading import read_off
+from burnqed.evaluation.run import record_of
 from burnqed.evaluation.shorten import shorten
 from burnqed.lean.judge import Verdict
 from burnqed.lean.pool import Pool
@@ -316,6 +319,39 @@ async def test_what_the_judge_refuses_is_not_proved(
     unmerged = replace(prover.settings, merge=False)
     await prove(replace(saying(prover, needless), settings=unmerged), ONE, seed=0)
     assert judge.merged == [True, False, False], "no third try"
+
+
+async def test_a_second_try_has_the_nodes_that_are_left(
+    prover: Prover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So that no theorem costs more nodes than it may, and every smaller budget can be read off."""
+    FakeJudge(monkeypatch, refusals=2)
+    saying_so = saying(prover, needless)
+    outcomes = {}
+    for nodes in (2, 3, 4):
+        budget = replace(prover.budget, nodes=nodes)
+        attempt = await prove(replace(saying_so, budget=budget), ONE, seed=0)
+        record = record_of(attempt, 0)
+        outcomes[nodes] = (attempt.outcome, record.nodes)
+        FakeJudge(monkeypatch, refusals=2)
+    assert outcomes == {2: ("exhausted", 2), 3: ("exhausted", 3), 4: ("proved", 4)}
+    read = {n: read_off(record, (), n) for n in (2, 3, 4)}
+    assert {n: (it.outcome, it.nodes) for n, it in read.items()} == outcomes
+
+
+async def test_a_judge_that_dies_takes_no_search_along(
+    prover: Prover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def dead(*_: object) -> Verdict:
+        raise LeanDied("killed", returncode=-9)
+
+    monkeypatch.setattr(module, "judge_proof", dead)
+    attempt = await prove(saying(prover, needless), ONE, seed=0)
+    assert (attempt.outcome, attempt.reason) == ("error", "LeanDied")
+    record = record_of(attempt, 0)
+    assert record.nodes == 2
+    assert read_off(record, (), 1).outcome == "exhausted", "one node never came to the judge"
+    assert read_off(record, (), 2).outcome == "error"
 
 
 # ------------------------------------------------------------------------- shortening

@@ -141,6 +141,16 @@ async def test_a_lean_that_is_killed_again_and_again_is_an_error() -> None:
     assert (searched.limit, searched.nodes, searched.lost_at) == (None, 1, 1)
 
 
+async def test_a_proof_in_hand_is_not_lost_with_lean() -> None:
+    """The third kill comes in the same breath as the step that closes the goal."""
+    killed = LeanDied("killed", returncode=-9)
+    script: Script = {"root": {"t0": killed, "t1": killed, "close": (), "t2": killed}}
+    searched, _ = await search(script, "root")
+    assert searched.tree.proved
+    assert searched.failure is None
+    assert searched.lost_at == 1
+
+
 async def test_an_end_with_lost_steps_says_so() -> None:
     hungry, killed = LeanMemoryExceeded("too big"), LeanDied("killed", returncode=-9)
     chain: dict[str, dict[str, Scripted]] = {f"g{i}": {"on": (f"g{i + 1}",)} for i in range(50)}
