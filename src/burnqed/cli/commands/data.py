@@ -152,13 +152,15 @@ def _said(counts: Counter[str]) -> str:
 def _of_library(
     modules: list[str], rule: LeakRule, toolchain: str | None, project: Path | None
 ) -> _Source:
-    _, spec = compose.lean(toolchain, project, tuple(dict.fromkeys(["Init", *modules])))
+    # The whole library that they are of: a prefix need not be a module.
+    roots = sorted({module.split(".")[0] for module in modules})
+    _, spec = compose.lean(toolchain, project, tuple(dict.fromkeys(["Init", *roots])))
 
     async def work() -> list[dict[str, Any]]:
         async with Pool(spec, 1) as pool:
             return await library_entries(pool, modules, rule)
 
-    return _Source(run_sync(work()), {"imports": modules})
+    return _Source(run_sync(work()), {"imports": roots})
 
 
 def _of_files(
