@@ -179,5 +179,7 @@ def test_bad_options_are_told_before_anything_is_done(
 def test_an_unknown_set_is_told(tmp_path: Path) -> None:
     told = evaluated("no-such-set", "--out", tmp_path / "run", code=2).stderr
     assert "burn-qed data benchmarks" in told
+    told = evaluated("some.lean", "--out", tmp_path / "run", code=2).stderr
+    assert "burn-qed data index --lean some.lean" in told
     told = evaluated(tmp_path / "absent.json", "--out", tmp_path / "run", code=2).stderr
     assert "cannot read" in told

@@ -67,6 +67,8 @@ def _overview(s: Summary) -> Table:
         table.add_row(f"  within {nodes} nodes", share(count))
     for budget, count in s.exhausted.items():
         table.add_row(f"exhausted: {budget}", share(count))
+    if s.leak_rules:
+        table.add_row("leak rule of library theorems", " and ".join(s.leak_rules))
     for kind, count in s.errors.items():
         table.add_row(Text(f"error: {kind}", style="red"), share(count))
     table.add_row("nodes", f"{s.nodes} (mean {s.nodes_mean:.1f}, median {s.nodes_median:g})")

@@ -210,6 +210,11 @@ def theorem_set(
             f"there is no benchmark and no file {given}",
             hint="`burn-qed data benchmarks` lists the names; `burn-qed data index` makes files",
         )
+    elif Path(given).suffix == ".lean" or os.path.isdir(given):  # noqa: PTH112
+        raise InputError(
+            f"{given} is no index",
+            hint=f"burn-qed data index --lean {given} --out INDEX.json makes one",
+        )
     else:
         index = read_index(Path(given), leak_rule)
     return index if split is None else index.part(split)

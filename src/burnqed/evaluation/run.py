@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from burnqed.core.errors import is_own_fault
-from burnqed.core.types import Theorem
+from burnqed.core.types import LibraryConstant, Theorem
 from burnqed.data.index import statement_sha
 from burnqed.evaluation.prove import Attempt, Prover, prove
 from burnqed.search.best_first import Searched
@@ -100,7 +100,7 @@ def seed_of(seed: int, name: str) -> int:
 
 def record_of(attempt: Attempt, seed: int) -> TheoremRecord:
     searches = [s for s in (attempt.earlier, attempt.searched) if s is not None]
-    proof = attempt.proof
+    proof, statement = attempt.proof, attempt.theorem.statement
     counts = [len(node.edges) for s in searches for node in s.tree.nodes if node.edges]
     lost_at, lost_kind = _first_loss(searches)
     return TheoremRecord(
@@ -120,7 +120,7 @@ def record_of(attempt: Attempt, seed: int) -> TheoremRecord:
         proof=proof.verdict.source if proof else "",
         proof_steps=proof.script.steps if proof else 0,
         axioms=proof.verdict.axioms if proof else (),
-        leak_rule=proof.verdict.leak_rule if proof else None,
+        leak_rule=statement.leak_rule if isinstance(statement, LibraryConstant) else None,
         seed=seed,
         statement_sha=statement_sha(attempt.theorem.statement),
         lost_at=lost_at,

@@ -66,6 +66,7 @@ class Summary:
     lean_seconds: float
     other_seconds: float  # of the searches, outside of Lean
     judge_seconds: float
+    leak_rules: tuple[str, ...]  # that its library theorems were proved under
     steps: int
     step_counts: StepCounts | None  # None when the rows were not looked at
     lines: tuple[TheoremLine, ...]
@@ -107,6 +108,7 @@ def summarize(records: Sequence[TheoremRecord], step_counts: StepCounts | None =
         lean_seconds=sum(record.lean_seconds for record in records),
         other_seconds=sum(max(record.seconds - record.lean_seconds, 0.0) for record in records),
         judge_seconds=sum(record.judge_seconds for record in records),
+        leak_rules=tuple(sorted({record.leak_rule for record in records if record.leak_rule})),
         steps=sum(record.steps for record in records),
         step_counts=step_counts,
         lines=tuple(_line(record) for record in records),
