@@ -17,13 +17,12 @@ from typing import Any, Literal
 
 from burnqed.core.errors import InputError
 from burnqed.evaluation.metrics import mcnemar, wilson
-from burnqed.evaluation.results import BenchmarkId, IterationResult
+from burnqed.evaluation.results import BenchmarkId, IterationResult, Labelled
 from burnqed.trajectories.schema import TheoremOutcome
 
 LEVEL = 0.05  # a p-value below it is called a difference
 SMALLEST_P = 0.0001  # below it, digits say nothing more
 
-Labelled = Sequence[tuple[str, IterationResult]]
 Outcomes = Mapping[str, TheoremOutcome]
 Verdict = Literal["better", "worse", "no difference shown"]
 
@@ -335,7 +334,7 @@ def value_text(value: Any) -> str:
 
 
 def count(number: int, what: str) -> str:
-    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+    return f"{number:,} {what}" if number == 1 else f"{number:,} {what}s"
 
 
 # ------------------------------------------------------------------------------ Markdown

@@ -137,6 +137,10 @@ class IterationResult:
         return frozenset(t.name for b in self.budget_results for t in b.per_theorem if t.proved)
 
 
+# Results beside each other, each with what it is called.
+Labelled = Sequence[tuple[str, IterationResult]]
+
+
 def write_result(path: Path, result: IterationResult) -> None:
     publish(path, json.dumps(dataclasses.asdict(result), ensure_ascii=False, indent=1) + "\n")
 

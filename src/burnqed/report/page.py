@@ -8,11 +8,13 @@ import re
 from importlib.resources import files
 from xml.etree import ElementTree
 
+from burnqed.evaluation.compare import count
+from burnqed.evaluation.results import Labelled
 from burnqed.report import sections
 from burnqed.report.markup import Markup, code, element, join
-from burnqed.report.plots import INK, LINE, MUTED, PALETTE, PAPER, Labelled, svg_plots
+from burnqed.report.plots import INK, LINE, MUTED, PALETTE, PAPER, svg_plots
 from burnqed.report.theorems import anchors, rows_of, theorem_list
-from burnqed.report.wording import count, date
+from burnqed.report.wording import date
 
 _CAPTIONS = {
     "solve_rate_by_nodes": "Proved within so many nodes; dots are the budgets, bands 95% intervals.",

@@ -13,15 +13,13 @@ from typing import TYPE_CHECKING
 
 from burnqed.core.errors import SetupError
 from burnqed.core.runs import publish
-from burnqed.evaluation.results import IterationResult
+from burnqed.evaluation.results import Labelled
 from burnqed.report.curves import Curve, by_nodes, by_seconds
 from burnqed.report.markup import fit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-Labelled = Sequence[tuple[str, IterationResult]]
 
 # Okabe and Ito's colours, told apart by the colour-blind too; without yellow, which paper swallows.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")

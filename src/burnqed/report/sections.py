@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 
-from burnqed.evaluation.compare import p_text, pairing
+from burnqed.evaluation.compare import count, p_text, pairing
 from burnqed.evaluation.metrics import wilson
-from burnqed.evaluation.results import BudgetResult, IterationResult, TheoremResult
+from burnqed.evaluation.results import BudgetResult, IterationResult, Labelled, TheoremResult
 from burnqed.report.markup import Markup, badge, code, element, join, table
-from burnqed.report.plots import Labelled
 from burnqed.report.wording import (
     NOTHING,
-    count,
     date,
     interval,
     natural,

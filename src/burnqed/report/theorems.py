@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from burnqed.evaluation.results import TheoremResult
+from burnqed.evaluation.results import Labelled, TheoremResult
 from burnqed.report.markup import Markup, badge, code, element, join
-from burnqed.report.plots import Labelled
 from burnqed.report.wording import natural, run_name, seconds
 
 

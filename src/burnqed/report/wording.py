@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from burnqed.evaluation.results import Labelled
 from burnqed.report.markup import Markup, element
-from burnqed.report.plots import Labelled, look
+from burnqed.report.plots import look
 
 NOTHING = "–"
 
@@ -53,7 +54,3 @@ def date(timestamp: str) -> str:
         return f"{datetime.fromisoformat(timestamp):%Y-%m-%d %H:%M %Z}".strip()
     except ValueError:
         return timestamp
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
