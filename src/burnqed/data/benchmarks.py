@@ -21,7 +21,7 @@ from burnqed.core.types import LeakRule
 from burnqed.data import qed_core
 from burnqed.data.fetch import fetch_commit, has_commit, read_commit
 from burnqed.data.index import TheoremIndex, parse_index, read_index, read_json, write_index
-from burnqed.data.library import library_entries, sample
+from burnqed.data.library import library_entries, sample, with_statements
 from burnqed.data.prover_jsonl import parse_prover_jsonl
 from burnqed.lean.pool import Pool
 from burnqed.lean.statement import declarations, split_header
@@ -243,9 +243,8 @@ def fetch(benchmark: Benchmark, local: Path | None) -> TheoremIndex:
 
 async def build(benchmark: Benchmark, origin: LibrarySample, pool: Pool) -> TheoremIndex:
     """Make a set of the running Lean's theorems, check it, and keep it."""
-    entries = sample(
-        await library_entries(pool, origin.modules, origin.leak_rule), origin.count, origin.seed
-    )
+    every = await library_entries(pool, origin.modules, origin.leak_rule, statements=False)
+    entries = await with_statements(pool, sample(every, origin.count, origin.seed))
     content = {
         "name": benchmark.name, "revision": benchmark.pin, "imports": list(origin.modules),
         "theorems": entries,

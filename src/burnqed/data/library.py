@@ -16,20 +16,35 @@ _PAGE_SECONDS = 120.0
 
 
 async def library_entries(
-    pool: Pool, prefixes: Sequence[str], leak_rule: LeakRule
+    pool: Pool, prefixes: Sequence[str], leak_rule: LeakRule, statements: bool = True
 ) -> list[dict[str, Any]]:
-    """An entry for each theorem that a person wrote, of modules with these prefixes, by name."""
+    """An entry for each theorem that a person wrote, of modules with these prefixes, by name.
+
+    Printing their statements is most of the work: where only some are wanted, leave them out, choose,
+    and ask `with_statements`.
+    """
     entries: list[dict[str, Any]] = []
     offset: int | None = 0
     async with pool.lease() as worker:
         while offset is not None:
-            line = protocol.qed_theorems(prefixes, offset=offset, limit=_PAGE)
+            line = protocol.qed_theorems(prefixes, offset=offset, limit=_PAGE, print=statements)
             page = protocol.read_theorems(await worker.request(line, timeout=_PAGE_SECONDS))
             entries += [_entry(theorem, leak_rule) for theorem in page.theorems]
             offset = page.next
     if not entries:
         raise InputError(f"no theorems in modules {', '.join(prefixes)}", hint="such as Init or Std")
     return sorted(entries, key=lambda entry: str(entry["name"]))
+
+
+async def with_statements(pool: Pool, entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """The same entries, each with its statement as it prints."""
+    found = []
+    async with pool.lease() as worker:
+        for entry in entries:
+            reply = await worker.request(protocol.env_inspect(entry["constant"]))
+            protocol.raise_if_refused(reply)
+            found.append({**entry, "statement": reply["type"]["pp"]})
+    return found
 
 
 def sample(entries: Sequence[dict[str, Any]], count: int, seed: int) -> list[dict[str, Any]]:

@@ -154,9 +154,10 @@ def qed_certify(state: int) -> str:
     return request_line("qed.certify", stateId=state)
 
 
-def qed_theorems(modules: Sequence[str] = (), *, offset: int = 0, limit: int = 500) -> str:
-    """One page of the library's theorems, of modules with these prefixes."""
-    return request_line("qed.theorems", modules=list(modules) or None, offset=offset, limit=limit)
+def qed_theorems(modules: Sequence[str] = (), offset: int = 0, limit: int = 500, **more: bool) -> str:
+    """One page of the library's theorems, of modules with these prefixes (`print`: with statements)."""
+    given = list(modules) or None
+    return request_line("qed.theorems", modules=given, offset=offset, limit=limit, **more)
 
 
 def qed_compile(
@@ -300,7 +301,7 @@ def read_theorems(reply: Reply) -> TheoremPage:
         return LibraryTheorem(
             a_str(value["name"]),
             a_str(value["module"]),
-            a_str(value["statement"]),
+            a_str(value.get("statement", "")),
             tuple_of(a_str, value["levels"]),
             an_int(value["size"]),
         )

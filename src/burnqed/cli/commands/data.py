@@ -23,7 +23,7 @@ from burnqed.data.benchmarks import BENCHMARKS, LibrarySample, build, fetch, is_
 from burnqed.data.index import TheoremIndex, write_index
 from burnqed.data.lean_files import Indexed, file_entries, imports_of
 from burnqed.data.leandojo import read_leandojo
-from burnqed.data.library import library_entries, sample
+from burnqed.data.library import library_entries, sample, with_statements
 from burnqed.data.prover_jsonl import read_prover_jsonl
 from burnqed.data.splits import read_shares, split_of
 from burnqed.data.verify import Verdict, Verified, verify
@@ -116,7 +116,7 @@ def index(
         )
     parts, rule = read_shares(shares), None if leak_rule is None else compose.leak_rule(leak_rule)
     if module:
-        source = _of_library(module, rule or "module", toolchain, project)
+        source = _of_library(module, rule or "module", toolchain, project, printed=size is None)
     elif lean:
         source = _of_files(lean, imports, toolchain, project)
     elif leandojo:
@@ -136,6 +136,8 @@ def index(
         known = ", ".join(sorted({str(e["split"]) for e in entries}))
         raise InputError(f"no theorem is in the split {split}", hint=f"there are: {known or 'none'}")
     chosen = kept if size is None else sample(kept, size, seed)
+    if module and size is not None:
+        chosen = _printed(chosen, module, toolchain, project)
     write_index(out, out.stem, chosen, source.more)
     for problem in source.problems:
         typer.echo(f"warning: {problem}", err=True)
@@ -149,18 +151,35 @@ def _said(counts: Counter[str]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
+def _roots(modules: list[str]) -> list[str]:
+    """The whole libraries that modules are of: a prefix need not be a module."""
+    return sorted({module.split(".")[0] for module in modules})
+
+
 def _of_library(
-    modules: list[str], rule: LeakRule, toolchain: str | None, project: Path | None
+    modules: list[str], rule: LeakRule, toolchain: str | None, project: Path | None, printed: bool
 ) -> _Source:
-    # The whole library that they are of: a prefix need not be a module.
-    roots = sorted({module.split(".")[0] for module in modules})
+    roots = _roots(modules)
     _, spec = compose.lean(toolchain, project, tuple(dict.fromkeys(["Init", *roots])))
 
     async def work() -> list[dict[str, Any]]:
         async with Pool(spec, 1) as pool:
-            return await library_entries(pool, modules, rule)
+            return await library_entries(pool, modules, rule, printed)
 
     return _Source(run_sync(work()), {"imports": roots})
+
+
+def _printed(
+    entries: list[dict[str, Any]], modules: list[str], toolchain: str | None, project: Path | None
+) -> list[dict[str, Any]]:
+    """Of a sample, only what was chosen is printed: that is most of the work."""
+    _, spec = compose.lean(toolchain, project, tuple(dict.fromkeys(["Init", *_roots(modules)])))
+
+    async def work() -> list[dict[str, Any]]:
+        async with Pool(spec, 1) as pool:
+            return await with_statements(pool, entries)
+
+    return run_sync(work())
 
 
 def _of_files(
