@@ -8,11 +8,9 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from burnqed.cli import compose
+from burnqed.cli import compose, tables
 from burnqed.core.errors import InputError
 from burnqed.lean import judge, statement
 from burnqed.lean.pool import Pool, run_sync
@@ -78,7 +76,7 @@ def _read(path: Path) -> str:
 
 
 def _print(verdicts: list[judge.Verdict], embedded: bool) -> None:
-    table = Table("theorem", "verdict", "axioms", "why", "s")
+    table = tables.folding("theorem", "verdict", "axioms", "why", "s")
     if embedded:
         table.caption = "axioms named here; those of the library's own proofs are not in this Lean"
     for verdict in verdicts:
@@ -87,4 +85,4 @@ def _print(verdicts: list[judge.Verdict], embedded: bool) -> None:
         axioms = ", ".join(verdict.axioms) or "-"
         reason = Text(verdict.reason.strip().split("\n\n")[0][:400])
         table.add_row(Text(verdict.theorem), word, axioms, reason, f"{verdict.seconds:.1f}")
-    Console().print(table)
+    tables.console().print(table)

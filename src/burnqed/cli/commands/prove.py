@@ -13,10 +13,9 @@ from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
-from burnqed.cli import compose
+from burnqed.cli import compose, tables
 from burnqed.cli.live import SearchView
 from burnqed.core.errors import InputError
 from burnqed.core.runs import publish
@@ -255,7 +254,7 @@ def _hole_json(result: HoleResult) -> dict[str, Any]:
 
 
 def _print_holes(result: FileResult) -> None:
-    table = Table("line", "in", "outcome", "nodes", "s", "the judge on its theorem")
+    table = tables.folding("line", "in", "outcome", "nodes", "s", "the judge on its theorem")
     for found in result.holes:
         hole, verdict = found.hole, found.verdict
         said = "not judged" if verdict is None else verdict.reason or "accepted"
