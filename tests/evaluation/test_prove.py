@@ -25,15 +25,13 @@ from burnqed.evaluation import prove as module
 from burnqed.evaluation.prove import Attempt, Prover, find, lean_source, prove
 from burnqed.evaluation.reading import read_off
 from burnqed.evaluation.run import record_of
-from burnqed.evaluation.shorten import shorten
 from burnqed.lean.judge import Verdict
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
-from burnqed.lean.session import open_session
 from burnqed.policy.portfolio import Portfolio
 from burnqed.search.best_first import Searched, best_first
 from burnqed.search.budget import Budget
-from burnqed.search.script import Script, tactics_of
+from burnqed.search.script import tactics_of
 
 pytestmark = pytest.mark.lean
 
@@ -281,7 +279,6 @@ def needless(goal: Goal) -> list[str]:
     return ["omega"] if goal.hypotheses else ["have needless := Nat.le_refl 0"]
 
 
-OMEGA = Script("omega")
 ONE = theorem("1 + 1 = 2")
 LONG = ["have needless := Nat.le_refl 0", "omega"]
 
@@ -352,77 +349,3 @@ async def test_a_judge_that_dies_takes_no_search_along(
     assert record.nodes == 2
     assert read_off(record, (), 1).outcome == "exhausted", "one node never came to the judge"
     assert read_off(record, (), 2).outcome == "error"
-
-
-# ------------------------------------------------------------------------- shortening
-
-
-def chain(*tactics: str) -> Script:
-    """Steps one after the other, each with one goal left but for the last."""
-    script = Script(tactics[-1])
-    for tactic in reversed(tactics[:-1]):
-        script = Script(tactic, ((0,),), (script,))
-    return script
-
-
-def branching(tactic: str, *rest: Script) -> Script:
-    return Script(tactic, tuple((i,) for i in range(len(rest))), rest)
-
-
-SWAP = theorem("∀ a b : Nat, a + b = b + a")
-BOTH = theorem("∀ p q : Prop, p → q → p ∧ q")
-SHORTENED = {
-    "a needless step": (
-        SWAP,
-        chain("intro a b", "have h := Nat.le_refl a", "clear h", "exact Nat.add_comm a b"),
-        ["intro a b", "exact Nat.add_comm a b"],
-    ),
-    "a needless split": (
-        SWAP,
-        Script(
-            "intro a b", ((0,),), (branching("by_cases h : a = 0", chain("subst h", "simp"), OMEGA),)
-        ),
-        ["omega"],
-    ),
-    "in one of two branches": (
-        BOTH,
-        Script(
-            "intro p q hp hq",
-            ((0,),),
-            (branching("constructor", chain("have h := hq", "exact hp"), Script("exact hq")),),
-        ),
-        ["intro p q hp hq", "constructor", "· exact hp", "· exact hq"],
-    ),
-    "lemmas": (
-        theorem(TheoremText(f"{SHIFT}theorem t (m : Nat) : shift 0 m = m")),
-        Script("simp [shift, Nat.add_comm, Nat.mul_comm]"),
-        ["simp [shift]"],
-    ),
-    "nothing": (
-        BOTH,
-        chain("intro p q hp hq", "exact ⟨hp, hq⟩"),
-        ["intro p q hp hq", "exact ⟨hp, hq⟩"],
-    ),
-}
-
-
-@pytest.mark.parametrize(("what", "script", "tactics"), SHORTENED.values(), ids=SHORTENED)
-async def test_what_is_not_needed_goes(
-    lean_pool: Pool, what: Theorem, script: Script, tactics: list[str]
-) -> None:
-    async with open_session(lean_pool) as session:
-        assert tactics_of(await shorten(session, what, script)) == tactics
-
-
-async def test_shortening_has_a_limit(lean_pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What it may cost is bounded; where that ends, the rest of the proof stays as it was."""
-    script = SHORTENED["a needless step"][1]
-    whole = script.steps
-    for most in range(8):
-        monkeypatch.setattr("burnqed.evaluation.shorten._MOST_TACTICS", most)
-        async with open_session(lean_pool) as session:
-            shorter = await shorten(session, SWAP, script)
-        assert shorter == script if most == 0 else shorter.steps <= whole
-        assert tactics_of(shorter)[-1] == "exact Nat.add_comm a b"
-        whole = shorter.steps
-    assert whole == 2

@@ -394,7 +394,7 @@ async def test_calls_that_make_no_sense(session: Session) -> None:
     closed = await step(session, state, "to")
     with pytest.raises(ValueError, match="no goal 0 in a state of 0"):
         await session.apply_batch(closed, ["to"])
-    with pytest.raises(ValueError, match="not of this session"):
+    with pytest.raises(ValueError, match="belongs to another session"):
         await session.apply(ProofState(99, state.goals), "to")
 
 

@@ -81,9 +81,9 @@ def _groups(result: IterationResult) -> Table:
     return table
 
 
-def _errors(failed: Sequence[TheoremResult]) -> Table:
+def _errors(failed: Sequence[tuple[int, TheoremResult]]) -> Table:
     table = tables.folding("theorem", "error", "what was said", title="errors")
-    for t in failed[:_MOST_ERRORS]:
+    for _, t in failed[:_MOST_ERRORS]:
         kind = t.reason if t.outcome == "error" else f"in {t.failures} of the attempts"
         table.add_row(Text(t.name), Text(kind, style="red"), Text(_first_line(t)))
     if len(failed) > _MOST_ERRORS:

@@ -107,14 +107,12 @@ async def _file(pool: Pool, path: Path, name: str, loaded: frozenset[str], troub
     placed = [(at, _bad_entry(lost, name, why)) for at, lost, why in _lost(found, source.body)]
     for theorem in filter(_in, found.theorems):
         entry = _entry(theorem, source.body, name, source.imports)
-        why = _overshadowed(theorem, entry["statement"], source.body, found) or theorem.error
-        if why and not (
-            why == theorem.error
-            and _is_whole(theorem, source.body)
-            and await _starts(pool, entry, body[: theorem.start])
-        ):
-            entry = _bad_entry(theorem.name, name, why)
-        placed.append((theorem.start, entry))
+        why = _overshadowed(theorem, entry["statement"], source.body, found)
+        if theorem.error and not why:
+            whole = _is_whole(theorem, source.body)
+            fine = whole and await _starts(pool, entry, body[: theorem.start])
+            why = "" if fine else theorem.error
+        placed.append((theorem.start, _bad_entry(theorem.name, name, why) if why else entry))
     return Indexed(
         tuple(entry for _, entry in sorted(placed, key=lambda item: item[0])),
         {name: body} if any("context" in entry for _, entry in placed) else {},

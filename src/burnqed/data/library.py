@@ -16,18 +16,17 @@ _PAGE_SECONDS = 120.0
 
 
 async def library_entries(
-    pool: Pool, prefixes: Sequence[str], leak_rule: LeakRule, statements: bool = True
+    pool: Pool, prefixes: Sequence[str], leak_rule: LeakRule
 ) -> list[dict[str, Any]]:
     """An entry for each theorem that a person wrote, of modules with these prefixes, by name.
 
-    Printing their statements is most of the work: where only some are wanted, leave them out, choose,
-    and ask `with_statements`.
+    Printing their statements is most of the work: choose first, then ask `with_statements`.
     """
     entries: list[dict[str, Any]] = []
     offset: int | None = 0
     async with pool.lease() as worker:
         while offset is not None:
-            line = protocol.qed_theorems(prefixes, offset=offset, limit=_PAGE, print=statements)
+            line = protocol.qed_theorems(prefixes, offset=offset, limit=_PAGE, print=False)
             page = protocol.read_theorems(await worker.request(line, timeout=_PAGE_SECONDS))
             entries += [_entry(theorem, leak_rule) for theorem in page.theorems]
             offset = page.next

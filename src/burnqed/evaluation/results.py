@@ -125,10 +125,11 @@ class IterationResult:
         return self.budget_results[-1]
 
     @property
-    def failed(self) -> list[TheoremResult]:
-        """Every theorem with an error, within some budget or in some attempt, as it was then."""
-        found = {t.name: t for t in self.largest.per_theorem if t.failures}
-        found |= {t.name: t for b in self.budget_results for t in b.per_theorem if t.outcome == "error"}
+    def failed(self) -> list[tuple[int, TheoremResult]]:
+        """Every theorem with an error in some attempt, and the largest budget that has it."""
+        found = {t.name: (self.largest.budget, t) for t in self.largest.per_theorem if t.failures}
+        for b in self.budget_results:
+            found |= {t.name: (b.budget, t) for t in b.per_theorem if t.outcome == "error"}
         return [found[t.name] for t in self.largest.per_theorem if t.name in found]
 
     @property

@@ -311,7 +311,7 @@ class Session:
         if state is not None:
             record = self._records.get(state.id)
             if record is None or record.freed:
-                raise ValueError(f"state {state.id} was freed, or is not of this session")
+                raise ValueError(f"state {state.id} was freed, or belongs to another session")
         if self._worker.due:
             self._worker.retire()
 

@@ -22,10 +22,6 @@ class Curve:
     solved: tuple[int, ...]
     total: int
 
-    def at(self, x: float) -> int:
-        """How many are proved within x."""
-        return self.solved[bisect_right(self.x, x) - 1]
-
     @property
     def end(self) -> float:
         return self.x[-1]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping, Sequence
 
-from burnqed.evaluation.compare import count, p_text, pairing
+from burnqed.evaluation.compare import count, p_text, pairing, value_text
 from burnqed.evaluation.metrics import wilson
 from burnqed.evaluation.results import BudgetResult, IterationResult, Labelled, TheoremResult
 from burnqed.report.markup import Markup, badge, code, element, join, table
@@ -205,21 +204,16 @@ def errors(labelled: Labelled, link: Link) -> Markup:
 
 def _errors_of(labelled: Labelled, run: int, link: Link) -> Markup:
     result = labelled[run][1]
-    found: dict[str, tuple[int, TheoremResult]] = {}
-    for b in reversed(result.budget_results):
-        for t in b.per_theorem:
-            if t.outcome == "error":
-                found.setdefault(t.name, (b.budget, t))
-    if not found:
+    if not result.failed:
         return Markup()
     kinds: dict[str, list[Markup]] = {}
-    for name in sorted(found, key=natural):
-        budget, t = found[name]
+    for budget, t in sorted(result.failed, key=lambda found: natural(found[1].name)):
         where = (
             "" if budget == result.largest.budget else f" with {count(budget, 'node')}, not with more"
         )
+        kind = t.reason if t.outcome == "error" else "in some of the attempts"
         text = element("pre", t.detail) if t.detail else Markup()
-        kinds.setdefault(t.reason, []).append(element("li", link(name), where, text))
+        kinds.setdefault(kind, []).append(element("li", link(t.name), where, text))
     parts = [
         join([element("h4", kind or "unknown", f" ({len(items):,})"), element("ul", *items)])
         for kind, items in sorted(kinds.items())
@@ -301,7 +295,4 @@ def _origin(result: IterationResult) -> dict[str, str]:
 
 
 def _settings(result: IterationResult) -> dict[str, str]:
-    return {
-        name: code(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False))
-        for name, value in result.settings.items()
-    }
+    return {name: code(value_text(value)) for name, value in result.settings.items()}

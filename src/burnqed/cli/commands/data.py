@@ -19,7 +19,8 @@ from burnqed.cli import compose, sets, tables
 from burnqed.cli.progress import counted
 from burnqed.core.errors import InputError
 from burnqed.core.types import LeakRule
-from burnqed.data.benchmarks import BENCHMARKS, LibrarySample, build, fetch, is_here
+from burnqed.data.benchmarks import BENCHMARKS, LibrarySample, is_here
+from burnqed.data.fetch import build, fetch
 from burnqed.data.index import TheoremIndex, write_index
 from burnqed.data.lean_files import Indexed, file_entries, imports_of
 from burnqed.data.leandojo import read_leandojo
@@ -40,8 +41,30 @@ class _Source:
     """Where an index comes from: entries, what stands beside them, what is to be said of it."""
 
     entries: Sequence[dict[str, Any]]
+    total: int
     more: Mapping[str, Any] = field(default_factory=dict)
     problems: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Choice:
+    """Which entries go into the index."""
+
+    shares: tuple[float, ...]
+    split: str | None
+    size: int | None
+    seed: int
+
+    def of(self, entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+        """Each with its split, and of those the ones that are wanted."""
+        placed = [
+            {**e, "split": e.get("split") or split_of(str(e["name"]), self.shares)} for e in entries
+        ]
+        kept = [e for e in placed if self.split in (None, e["split"])]
+        if not kept:
+            known = ", ".join(sorted({str(e["split"]) for e in placed})) or "none"
+            raise InputError(f"no theorem is in the split {self.split}", hint=f"there are: {known}")
+        return kept if self.size is None else sample(kept, self.size, self.seed)
 
 
 @app.command()
@@ -114,35 +137,29 @@ def index(
             "give one source: --module, --lean, --leandojo, --jsonl or --set",
             hint=f"these were given together: {', '.join(used)}" if used else "such as --module Init",
         )
-    parts, rule = read_shares(shares), None if leak_rule is None else compose.leak_rule(leak_rule)
+    rule = None if leak_rule is None else compose.leak_rule(leak_rule)
+    choice = _Choice(read_shares(shares), split, size, seed)
     if module:
-        source = _of_library(module, rule or "module", toolchain, project, printed=size is None)
+        source = _of_library(module, rule or "module", choice, toolchain, project)
     elif lean:
         source = _of_files(lean, imports, toolchain, project)
     elif leandojo:
         read = read_leandojo(leandojo, rule or "module")
         left_out = [f"{name}: private, or there twice" for name in read.left_out]
-        source = _Source(read.entries, {"imports": imports or read.roots}, left_out)
+        more = {"imports": imports or read.roots}
+        source = _Source(read.entries, len(read.entries), more, left_out)
     elif jsonl:
         lines = read_prover_jsonl(jsonl)
-        source = _Source(lines.entries, {"imports": lines.imports})
+        source = _Source(lines.entries, len(lines.entries), {"imports": lines.imports})
     else:
         source = _of_set(sets.chosen(str(given), None, None), rule)
-    entries = [
-        {**e, "split": e.get("split") or split_of(str(e["name"]), parts)} for e in source.entries
-    ]
-    kept = entries if split is None else [e for e in entries if e["split"] == split]
-    if not kept:
-        known = ", ".join(sorted({str(e["split"]) for e in entries}))
-        raise InputError(f"no theorem is in the split {split}", hint=f"there are: {known or 'none'}")
-    chosen = kept if size is None else sample(kept, size, seed)
-    if module and size is not None:
-        chosen = _printed(chosen, module, toolchain, project)
+    # Of the library's theorems, those that are wanted are chosen before they are printed.
+    chosen = source.entries if module else choice.of(source.entries)
     write_index(out, out.stem, chosen, source.more)
     for problem in source.problems:
         typer.echo(f"warning: {problem}", err=True)
     counts = Counter(str(e["split"]) for e in chosen)
-    typer.echo(f"{len(chosen)} of {len(entries)} theorems in {out} ({_said(counts)})")
+    typer.echo(f"{len(chosen)} of {source.total} theorems in {out} ({_said(counts)})")
     if any(e.get("error") is not None for e in chosen):
         raise typer.Exit(2)
 
@@ -151,33 +168,18 @@ def _said(counts: Counter[str]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
-def _roots(modules: list[str]) -> list[str]:
-    """The whole libraries that modules are of: a prefix need not be a module."""
-    return sorted({module.split(".")[0] for module in modules})
-
-
 def _of_library(
-    modules: list[str], rule: LeakRule, toolchain: str | None, project: Path | None, printed: bool
+    modules: list[str], rule: LeakRule, choice: _Choice, toolchain: str | None, project: Path | None
 ) -> _Source:
-    roots = _roots(modules)
+    # The whole libraries that they are of: a prefix need not be a module.
+    roots = sorted({module.split(".")[0] for module in modules})
     _, spec = compose.lean(toolchain, project, tuple(dict.fromkeys(["Init", *roots])))
 
-    async def work() -> list[dict[str, Any]]:
+    async def work() -> _Source:
         async with Pool(spec, 1) as pool:
-            return await library_entries(pool, modules, rule, printed)
-
-    return _Source(run_sync(work()), {"imports": roots})
-
-
-def _printed(
-    entries: list[dict[str, Any]], modules: list[str], toolchain: str | None, project: Path | None
-) -> list[dict[str, Any]]:
-    """Of a sample, only what was chosen is printed: that is most of the work."""
-    _, spec = compose.lean(toolchain, project, tuple(dict.fromkeys(["Init", *_roots(modules)])))
-
-    async def work() -> list[dict[str, Any]]:
-        async with Pool(spec, 1) as pool:
-            return await with_statements(pool, entries)
+            every = await library_entries(pool, modules, rule)
+            chosen = await with_statements(pool, choice.of(every))
+            return _Source(chosen, len(every), {"imports": roots})
 
     return run_sync(work())
 
@@ -194,7 +196,8 @@ def _of_files(
 
     found = run_sync(work())
     problems = [*found.problems, *(f"{line}: left out" for line in found.left_out)]
-    return _Source(found.entries, {"imports": list(modules), "files": found.files}, problems)
+    more = {"imports": list(modules), "files": found.files}
+    return _Source(found.entries, len(found.entries), more, problems)
 
 
 def _of_set(index: TheoremIndex, rule: LeakRule | None) -> _Source:
@@ -203,7 +206,7 @@ def _of_set(index: TheoremIndex, rule: LeakRule | None) -> _Source:
         for entry in index.entries
     ]
     more = {"revision": index.revision, "imports": list(index.imports), "files": index.files}
-    return _Source(entries, more)
+    return _Source(entries, len(entries), more)
 
 
 # -------------------------------------------------------------------------------- benchmarks

@@ -1,0 +1,89 @@
+"""A proof loses what it does not need, and nothing else."""
+
+from __future__ import annotations
+
+import pytest
+
+from burnqed.core.types import (
+    Theorem,
+    TheoremText,
+)
+from burnqed.evaluation.shorten import shorten
+from burnqed.lean.pool import Pool
+from burnqed.lean.session import open_session
+from burnqed.search.script import Script, tactics_of
+from tests.evaluation.test_prove import SHIFT, theorem
+
+pytestmark = pytest.mark.lean
+OMEGA = Script("omega")
+
+
+def chain(*tactics: str) -> Script:
+    """Steps one after the other, each with one goal left but for the last."""
+    script = Script(tactics[-1])
+    for tactic in reversed(tactics[:-1]):
+        script = Script(tactic, ((0,),), (script,))
+    return script
+
+
+def branching(tactic: str, *rest: Script) -> Script:
+    return Script(tactic, tuple((i,) for i in range(len(rest))), rest)
+
+
+SWAP = theorem("∀ a b : Nat, a + b = b + a")
+BOTH = theorem("∀ p q : Prop, p → q → p ∧ q")
+SHORTENED = {
+    "a needless step": (
+        SWAP,
+        chain("intro a b", "have h := Nat.le_refl a", "clear h", "exact Nat.add_comm a b"),
+        ["intro a b", "exact Nat.add_comm a b"],
+    ),
+    "a needless split": (
+        SWAP,
+        Script(
+            "intro a b", ((0,),), (branching("by_cases h : a = 0", chain("subst h", "simp"), OMEGA),)
+        ),
+        ["omega"],
+    ),
+    "in one of two branches": (
+        BOTH,
+        Script(
+            "intro p q hp hq",
+            ((0,),),
+            (branching("constructor", chain("have h := hq", "exact hp"), Script("exact hq")),),
+        ),
+        ["intro p q hp hq", "constructor", "· exact hp", "· exact hq"],
+    ),
+    "lemmas": (
+        theorem(TheoremText(f"{SHIFT}theorem t (m : Nat) : shift 0 m = m")),
+        Script("simp [shift, Nat.add_comm, Nat.mul_comm]"),
+        ["simp [shift]"],
+    ),
+    "nothing": (
+        BOTH,
+        chain("intro p q hp hq", "exact ⟨hp, hq⟩"),
+        ["intro p q hp hq", "exact ⟨hp, hq⟩"],
+    ),
+}
+
+
+@pytest.mark.parametrize(("what", "script", "tactics"), SHORTENED.values(), ids=SHORTENED)
+async def test_what_is_not_needed_goes(
+    lean_pool: Pool, what: Theorem, script: Script, tactics: list[str]
+) -> None:
+    async with open_session(lean_pool) as session:
+        assert tactics_of(await shorten(session, what, script)) == tactics
+
+
+async def test_shortening_has_a_limit(lean_pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What it may cost is bounded; where that ends, the rest of the proof stays as it was."""
+    script = SHORTENED["a needless step"][1]
+    whole = script.steps
+    for most in range(8):
+        monkeypatch.setattr("burnqed.evaluation.shorten._MOST_TACTICS", most)
+        async with open_session(lean_pool) as session:
+            shorter = await shorten(session, SWAP, script)
+        assert shorter == script if most == 0 else shorter.steps <= whole
+        assert tactics_of(shorter)[-1] == "exact Nat.add_comm a b"
+        whole = shorter.steps
+    assert whole == 2
