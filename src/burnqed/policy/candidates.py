@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from burnqed.core.types import Candidate
+from burnqed.policy.prompt import Format, tactic_of
 
 Rated = tuple[str, float]  # a tactic and its log-weight, which need not be normalised
 
@@ -32,6 +34,42 @@ def candidates_of(rated: Iterable[Rated], n: int, temperature: float, seed: int)
     keyed = [(c.logprob / temperature - math.log(-math.log(1 - noise.random())), c) for c in scored]
     keyed.sort(key=lambda pair: -pair[0])
     return sorted((c for _, c in keyed[:n]), key=lambda c: (-c.logprob, c.tactic))
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What a model said: the log-probability of exactly these `length` tokens, the end among them.
+
+    `ended` is False when it was cut off before it said that the tactic ends.
+    """
+
+    text: str
+    logprob: float
+    length: int
+    ended: bool = True
+
+
+def candidates_from(format: Format, samples: Sequence[Sample], n: int) -> list[Candidate]:
+    """The distinct tactics among samples, with probabilities that sum to one over them.
+
+    The same text sampled twice is one event and counts once; different texts that come to the same
+    tactic (space around it) add up. What was cut off is no tactic.
+    """
+    texts = {sample.text: sample for sample in samples if sample.ended}
+    weights: dict[str, float] = {}
+    lengths: dict[str, int] = {}
+    for sample in texts.values():
+        tactic = tactic_of(format, sample.text)
+        if not tactic:
+            continue
+        known = tactic in weights
+        weights[tactic] = _log_add(weights[tactic], sample.logprob) if known else sample.logprob
+        lengths[tactic] = min(lengths.get(tactic, sample.length), sample.length)
+    if not weights:
+        return []
+    total = _log_sum(weights.values())
+    found = [Candidate(t, min(0.0, w - total), lengths[t]) for t, w in weights.items()]
+    return sorted(found, key=lambda c: (-c.logprob, c.tactic))[:n]
 
 
 def _log_add(a: float, b: float) -> float:

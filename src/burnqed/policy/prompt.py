@@ -1,0 +1,196 @@
+"""What a model is shown and what it is to answer: one place for training and for search.
+
+The prompt and the tactic are tokenised apart and joined as tokens. So what is generated from is, token
+for token, what was trained on, whatever a tokenizer would make of the two at their seam; and the first
+token that counts in training is the first one that is sampled.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from burnqed.core.errors import InputError
+from burnqed.core.runs import publish
+from burnqed.core.types import Goal
+
+SETTINGS = "burn_qed.json"  # beside a model's weights: how it was trained to be asked
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """The text around a state. `stops` end a tactic where a model does not say that it ends."""
+
+    name: str
+    before: str
+    after: str
+    stops: tuple[str, ...]
+
+
+FORMATS = {
+    format.name: format
+    for format in (
+        # The state is a comment inside a fence, the tactic follows the fence.
+        Format(
+            "deepseek",
+            "Complete the following Lean 4 code:\n\n```lean4\n/- tactic state:\n",
+            "\n-/\n```\n",
+            ("```", "\n/-"),
+        ),
+        Format("proofstep", "[GOAL]", "[PROOFSTEP]", ("[GOAL]", "[PROOFSTEP]")),
+        Format("colons", "", ":::", (":::",)),
+    )
+}
+
+
+@dataclass(frozen=True, slots=True)
+class PromptSettings:
+    """How a model is asked; kept with it, so that nobody has to remember."""
+
+    format: str = "deepseek"
+    prompt_tokens: int = 1920
+    tactic_tokens: int = 128
+
+    def __post_init__(self) -> None:
+        if self.format not in FORMATS:
+            raise InputError(f"no prompt format {self.format}", hint=f"one of {', '.join(FORMATS)}")
+        if self.prompt_tokens < 1 or self.tactic_tokens < 2:
+            raise InputError("a prompt has at least one token, a tactic and its end at least two")
+
+    @property
+    def max_length(self) -> int:
+        return self.prompt_tokens + self.tactic_tokens
+
+
+def read_settings(directory: Path) -> PromptSettings | None:
+    """How the model in a directory wants to be asked; None where nothing was written down."""
+    path = directory / SETTINGS
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))["prompt"]
+        return PromptSettings(
+            content["format"], int(content["prompt_tokens"]), int(content["tactic_tokens"])
+        )
+    except FileNotFoundError:
+        return None
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"cannot read {path}: {error!r}", hint="export the model again, or remove the file"
+        ) from error
+
+
+def write_settings(directory: Path, settings: PromptSettings) -> None:
+    """Keep beside a model how it is asked."""
+    publish(directory / SETTINGS, json.dumps({"prompt": asdict(settings)}, indent=2) + "\n")
+
+
+# ------------------------------------------------------------------------------------ text
+
+
+def state_text(goals: Sequence[Goal]) -> str:
+    """The open goals as Lean prints them."""
+    return "\n\n".join(goal.text for goal in goals)
+
+
+def prompt_text(format: Format, state: str) -> str:
+    """The prompt for a state."""
+    return f"{format.before}{state}{format.after}"
+
+
+def tactic_of(format: Format, completion: str) -> str:
+    """The tactic in what a model said: up to a stop, and without the space around it."""
+    for stop in format.stops:
+        completion = completion.split(stop, 1)[0]
+    return completion.strip()
+
+
+# ---------------------------------------------------------------------------------- tokens
+
+
+class Tokenizer(Protocol):
+    """What is used of a Hugging Face tokenizer."""
+
+    eos_token_id: Any
+    bos_token_id: Any
+
+    def __call__(self, text: str, *, add_special_tokens: bool) -> Any: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """A state and its tactic as tokens; the loss is on the tokens from `prompt_length` on."""
+
+    ids: tuple[int, ...]
+    prompt_length: int
+
+
+def prompt_ids(tokenizer: Tokenizer, settings: PromptSettings, state: str) -> list[int]:
+    """The prompt as tokens, `prompt_tokens` at most, after the tokenizer's own start token if any.
+
+    Of a state that is too long the last goals go first, then the first lines of what is left: a
+    tactic works on the first goal, and its target is that goal's last line.
+    """
+    format = FORMATS[settings.format]
+    start = _start(tokenizer)
+
+    def encode(part: str) -> list[int]:
+        return [*start, *_ids(tokenizer, prompt_text(format, part))]
+
+    ids = encode(state)
+    if len(ids) <= settings.prompt_tokens:
+        return ids
+    return encode(_shortened(state, lambda part: len(encode(part)) <= settings.prompt_tokens))
+
+
+def completion_ids(tokenizer: Tokenizer, tactic: str) -> list[int]:
+    """The tactic as tokens, with the token that ends it."""
+    if tokenizer.eos_token_id is None:
+        raise InputError(
+            "the tokenizer has no end-of-sequence token, so no tactic could end",
+            hint="set eos_token in tokenizer_config.json",
+        )
+    return [*_ids(tokenizer, tactic), int(tokenizer.eos_token_id)]
+
+
+def example(tokenizer: Tokenizer, settings: PromptSettings, state: str, tactic: str) -> Example | None:
+    """A training example; None when the tactic is longer than one may be."""
+    completion = completion_ids(tokenizer, tactic)
+    if len(completion) > settings.tactic_tokens:
+        return None
+    prompt = prompt_ids(tokenizer, settings, state)
+    return Example((*prompt, *completion), len(prompt))
+
+
+def _ids(tokenizer: Tokenizer, text: str) -> list[int]:
+    return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def _start(tokenizer: Tokenizer) -> list[int]:
+    """The start token, if the tokenizer puts one in front of a text by itself (as servers let it)."""
+    bos = tokenizer.bos_token_id
+    around = tokenizer("", add_special_tokens=True)["input_ids"]
+    return [int(bos)] if bos is not None and bos in around else []
+
+
+def _shortened(state: str, fits: Callable[[str], bool]) -> str:
+    goals = state.split("\n\n")
+    lines = goals[0].split("\n")
+    whole_goals = _most(len(goals), lambda count: fits("\n\n".join(goals[:count])))
+    if whole_goals:
+        return "\n\n".join(goals[:whole_goals])
+    kept = _most(len(lines), lambda count: fits("\n".join(lines[-count:])))
+    if kept:
+        return "\n".join(lines[-kept:])
+    target = lines[-1]
+    return target[: _most(len(target), lambda count: fits(target[:count]))]
+
+
+def _most(limit: int, fits: Callable[[int], bool]) -> int:
+    """The largest count up to `limit` that fits, 0 if none; more never fits where less does not."""
+    low, high = 0, limit
+    while low < high:
+        middle = (low + high + 1) // 2
+        low, high = (middle, high) if fits(middle) else (low, middle - 1)
+    return low

@@ -1,0 +1,140 @@
+"""A policy that samples from a model: what all models have in common, wherever they run.
+
+Requests of all running searches are gathered into batches, a state that was asked before is not asked
+again, and what comes back is cleaned and becomes candidates.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from burnqed.core.types import Candidate, Goal
+from burnqed.policy.candidates import Sample, candidates_from
+from burnqed.policy.prompt import FORMATS, PromptSettings, state_text
+
+_REMEMBERED = 100_000  # states; one is a few kB
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """`n` samples for a state, by its text. At temperature 0 the likeliest are asked for."""
+
+    state: str
+    n: int
+    temperature: float
+    seed: int
+
+
+class Sampler(Protocol):
+    """A model that can be asked."""
+
+    settings: PromptSettings
+    concurrency: int  # batches that it can be asked at once
+    largest: int  # states in one batch
+
+    async def sample(self, requests: Sequence[Request]) -> list[list[Sample]]:
+        """The samples of each request. Raises `InfrastructureError` when there is no telling."""
+        ...
+
+    async def close(self) -> None:
+        """Give back what it holds."""
+        ...
+
+
+class SampledPolicy:
+    """The `Policy` port over a sampler."""
+
+    def __init__(self, sampler: Sampler) -> None:
+        self.sampler = sampler
+        self.asked = 0  # states that the model was asked about
+        self.known = 0  # states that had been asked about before
+        self._format = FORMATS[sampler.settings.format]
+        self._answers: OrderedDict[Request, asyncio.Future[list[Candidate]]] = OrderedDict()
+        self._waiting: list[Request] = []
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def propose(
+        self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
+    ) -> list[list[Candidate]]:
+        # A goal that is not a tactic's (`conv`, `calc`) prints differently and is asked all the same.
+        requests = [Request(state_text(goals), n, temperature, seed) for goals in states]
+        answers = [self._ask(request) for request in requests]
+        # Shielded: a search that is cancelled must not take the answer from others that wait for it.
+        return [list(await asyncio.shield(answer)) for answer in answers]
+
+    async def close(self) -> None:
+        for task in self._running:
+            task.cancel()
+        await asyncio.gather(*self._running, return_exceptions=True)
+        await self.sampler.close()
+
+    def _ask(self, request: Request) -> asyncio.Future[list[Candidate]]:
+        answer = self._answers.get(request)
+        if answer is not None:
+            self.known += 1
+            self._answers.move_to_end(request)
+            return answer
+        self.asked += 1
+        answer = asyncio.get_running_loop().create_future()
+        self._answers[request] = answer
+        self._waiting.append(request)
+        self._start()
+        return answer
+
+    def _start(self) -> None:
+        """One more batch, if the sampler takes one. It collects what is waiting when it begins."""
+        if len(self._running) < self.sampler.concurrency:
+            task = asyncio.get_running_loop().create_task(self._batch())
+            self._running.add(task)
+            task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        if self._waiting and not task.cancelled():
+            self._start()
+
+    async def _batch(self) -> None:
+        await asyncio.sleep(0)  # searches that are ready to ask do so first
+        batch, self._waiting = (
+            self._waiting[: self.sampler.largest],
+            self._waiting[self.sampler.largest :],
+        )
+        if not batch:
+            return
+        if self._waiting:
+            self._start()
+        try:
+            answers = await self.sampler.sample(batch)
+        except BaseException as error:
+            for request in batch:
+                self._fail(request, error)
+            if isinstance(error, Exception):
+                return  # told to whoever waits
+            raise
+        for request, samples in zip(batch, answers, strict=True):
+            future = self._answers.get(request)
+            if future is not None and not future.done():
+                future.set_result(candidates_from(self._format, samples, request.n))
+        self._forget()
+
+    def _fail(self, request: Request, error: BaseException) -> None:
+        """Not remembered: the next search that asks tries again."""
+        future = self._answers.pop(request)
+        if future.done():
+            return
+        if isinstance(error, Exception):
+            future.set_exception(error)
+            future.exception()  # it may be that nobody waits any more
+        else:
+            future.cancel()
+
+    def _forget(self) -> None:
+        while len(self._answers) > _REMEMBERED:
+            _, oldest = next(iter(self._answers.items()))
+            if not oldest.done():
+                return
+            self._answers.popitem(last=False)
