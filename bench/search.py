@@ -14,7 +14,7 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from burnqed.cli.compose import PORTFOLIO_CANDIDATES
+from burnqed.cli.policies import choice
 from burnqed.core.types import Proposition, Theorem
 from burnqed.evaluation.prove import HEARTBEATS
 from burnqed.lean.embedded.progress import Terminal
@@ -78,7 +78,7 @@ async def measure(pool: Pool, budget: Budget, settings: Settings) -> Figures:
 async def main(nodes: int, workers: int) -> None:
     with Terminal() as progress:
         spec = embedded(progress).launch(("Init",))
-    budget = Budget(nodes=nodes, candidates=PORTFOLIO_CANDIDATES)
+    budget = Budget(nodes=nodes, candidates=choice("portfolio").candidates)
     ways = {
         "both": Settings(),
         "without merging": Settings(merge=False),

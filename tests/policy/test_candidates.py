@@ -9,7 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from burnqed.core.types import Candidate
-from burnqed.policy.candidates import Rated, candidates_of
+from burnqed.policy.candidates import Rated, Sample, candidates_from, candidates_of
+from burnqed.policy.prompt import FORMATS
 
 RATED = st.lists(
     st.tuples(st.sampled_from("abcdefghij"), st.floats(-50, 50, allow_nan=False)), max_size=30
@@ -92,3 +93,25 @@ def test_a_sample_follows_the_weights_and_the_temperature() -> None:
     assert share(1.0) == pytest.approx(0.9, abs=0.05)
     assert share(1000.0) == pytest.approx(0.5, abs=0.08)
     assert share(0.05) == 1.0
+
+
+def test_samples_become_candidates_that_sum_to_one() -> None:
+    said = [
+        Sample("simp", math.log(0.2), 2),
+        Sample("omega", math.log(0.1), 3),
+        Sample("simp", math.log(0.2), 2),  # drawn once more: the same event
+        Sample(" omega\n", math.log(0.1), 4),  # other tokens, the same tactic
+        Sample("rw [Nat.add_comm", math.log(0.5), 64, ended=False),
+        Sample("  ", math.log(0.3), 1),
+    ]
+    found = candidates_from(FORMATS["deepseek"], said, 8)
+    assert [(c.tactic, c.length) for c in found] == [("omega", 3), ("simp", 2)]
+    assert [c.logprob for c in found] == pytest.approx([math.log(0.5), math.log(0.5)])
+    assert [c.tactic for c in candidates_from(FORMATS["deepseek"], said, 1)] == ["omega"]
+    assert candidates_from(FORMATS["deepseek"], said[4:], 8) == []
+
+
+def test_a_sample_ends_where_its_format_says() -> None:
+    said = [Sample("simp\n```\nmore", -1.0, 9), Sample("simp", -2.0, 2)]
+    found = candidates_from(FORMATS["deepseek"], said, 8)
+    assert found == [Candidate("simp", 0.0, 2)]

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from burnqed.cli.policies import Prepared
 from burnqed.core.errors import InputError
 from burnqed.core.types import LeakRule
 from burnqed.evaluation.prove import Prover
@@ -16,13 +17,10 @@ from burnqed.lean.embedded.progress import Terminal
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Toolchain, find
-from burnqed.policy.portfolio import Portfolio
 from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
 
-# The portfolio has many cheap ideas for a state; a model has a few that cost more.
-PORTFOLIO_CANDIDATES = 32
-_JUDGES = 2  # one compiles, one verifies
+_JUDGES = 2  # at least: one compiles, one verifies
 
 ToolchainOption = Annotated[
     str | None,
@@ -39,7 +37,6 @@ ProjectOption = Annotated[
 NodesOption = Annotated[
     int, typer.Option(min=1, help="States whose candidates are tried, per theorem.")
 ]
-CandidatesOption = Annotated[int, typer.Option(min=1, help="Tactics that are tried at a state.")]
 SeedOption = Annotated[int, typer.Option(help="Same seed, same search.")]
 WorkersOption = Annotated[
     int | None, typer.Option(min=1, help="Lean processes to search with; by itself 3/4 of the cores.")
@@ -81,8 +78,17 @@ def leak_rule(given: str) -> LeakRule:
 
 @asynccontextmanager
 async def prover(
-    spec: LaunchSpec, workers: int | None, budget: Budget, settings: Settings | None = None
+    spec: LaunchSpec,
+    workers: int | None,
+    policy: Prepared,
+    budget: Budget,
+    settings: Settings | None = None,
 ) -> AsyncIterator[Prover]:
-    """The portfolio on `workers` Leans, with judges beside them."""
-    async with Pool(spec, workers) as pool, Pool(spec, _JUDGES) as judges:
-        yield Prover(pool, judges, Portfolio(), budget, settings=settings or Settings())
+    """A policy on `workers` Leans, with judges beside them."""
+    async with (
+        policy.opened() as proposer,
+        Pool(spec, workers) as pool,
+        # As many as searchers, or finished searches queue up for the last word on what they found.
+        Pool(spec, max(_JUDGES, pool.size)) as judges,
+    ):
+        yield Prover(pool, judges, proposer, budget, settings=settings or Settings())

@@ -17,7 +17,8 @@
         │   │   └── ProtocolError        killed by us: a reply nobody can read
         │   ├── RequestRefused   Lean answered `{"error": …}` to a request that should have worked
         │   └── ReplayDiverged   a state made a second time came out different
-        └── PoolClosed           the pool was closed while somebody still wanted a worker
+        ├── PoolClosed           the pool was closed while somebody still wanted a worker
+        └── ServerError          a model server does not answer, or answers what nobody can use
 
 A tactic that fails is none of these: it is a value, `core.types.StepOutcome`. A call that makes no
 sense (a state of another session, a goal that is not there) is Python's own `ValueError`.
@@ -144,4 +145,8 @@ class ReplayDiverged(LeanError):
 
 
 class PoolClosed(InfrastructureError):
+    pass
+
+
+class ServerError(InfrastructureError):
     pass

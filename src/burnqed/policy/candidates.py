@@ -21,7 +21,7 @@ def candidates_of(rated: Iterable[Rated], n: int, temperature: float, seed: int)
     """
     weights: dict[str, float] = {}
     for tactic, weight in rated:
-        weights[tactic] = _log_add(weights[tactic], weight) if tactic in weights else weight
+        weights[tactic] = log_add(weights[tactic], weight) if tactic in weights else weight
     if not weights:
         return []
     total = _log_sum(weights.values())
@@ -63,7 +63,7 @@ def candidates_from(format: Format, samples: Sequence[Sample], n: int) -> list[C
         if not tactic:
             continue
         known = tactic in weights
-        weights[tactic] = _log_add(weights[tactic], sample.logprob) if known else sample.logprob
+        weights[tactic] = log_add(weights[tactic], sample.logprob) if known else sample.logprob
         lengths[tactic] = min(lengths.get(tactic, sample.length), sample.length)
     if not weights:
         return []
@@ -72,7 +72,7 @@ def candidates_from(format: Format, samples: Sequence[Sample], n: int) -> list[C
     return sorted(found, key=lambda c: (-c.logprob, c.tactic))[:n]
 
 
-def _log_add(a: float, b: float) -> float:
+def log_add(a: float, b: float) -> float:
     return max(a, b) + math.log1p(math.exp(-abs(a - b)))
 
 

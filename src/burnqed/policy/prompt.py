@@ -75,10 +75,12 @@ def read_settings(directory: Path) -> PromptSettings | None:
         )
     except FileNotFoundError:
         return None
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, OverflowError) as error:
         raise InputError(
             f"cannot read {path}: {error!r}", hint="export the model again, or remove the file"
         ) from error
+    except InputError as error:
+        raise InputError(f"{path}: {error.message}", hint=error.hint) from error
 
 
 def write_settings(directory: Path, settings: PromptSettings) -> None:
@@ -113,7 +115,6 @@ class Tokenizer(Protocol):
     """What is used of a Hugging Face tokenizer."""
 
     eos_token_id: Any
-    bos_token_id: Any
 
     def __call__(self, text: str, *, add_special_tokens: bool) -> Any: ...
 
@@ -127,10 +128,10 @@ class Example:
 
 
 def prompt_ids(tokenizer: Tokenizer, settings: PromptSettings, state: str) -> list[int]:
-    """The prompt as tokens, `prompt_tokens` at most, after the tokenizer's own start token if any.
+    """The prompt as tokens, `prompt_tokens` at most, with what the tokenizer puts in front of a text.
 
-    Of a state that is too long the last goals go first, then the first lines of what is left: a
-    tactic works on the first goal, and its target is that goal's last line.
+    Of a state that is too long the last goals go first, then the first hypotheses of what is left,
+    and of a target that is too long its end: a tactic works on the first goal's target.
     """
     format = FORMATS[settings.format]
     start = _start(tokenizer)
@@ -141,7 +142,13 @@ def prompt_ids(tokenizer: Tokenizer, settings: PromptSettings, state: str) -> li
     ids = encode(state)
     if len(ids) <= settings.prompt_tokens:
         return ids
-    return encode(_shortened(state, lambda part: len(encode(part)) <= settings.prompt_tokens))
+    ids = encode(_shortened(state, lambda part: len(encode(part)) <= settings.prompt_tokens))
+    if len(ids) > settings.prompt_tokens:
+        raise InputError(
+            f"a prompt may have {settings.prompt_tokens} tokens; without any state it has {len(ids)}",
+            hint=f"raise prompt_tokens, or use another format than {format.name}",
+        )
+    return ids
 
 
 def completion_ids(tokenizer: Tokenizer, tactic: str) -> list[int]:
@@ -168,18 +175,25 @@ def _ids(tokenizer: Tokenizer, text: str) -> list[int]:
 
 
 def _start(tokenizer: Tokenizer) -> list[int]:
-    """The start token, if the tokenizer puts one in front of a text by itself (as servers let it)."""
-    bos = tokenizer.bos_token_id
-    around = tokenizer("", add_special_tokens=True)["input_ids"]
-    return [int(bos)] if bos is not None and bos in around else []
+    """What the tokenizer puts in front of a text by itself, as servers let it: a start token, if any.
+
+    What it puts behind a text is left out, also where start and end are the same token.
+    """
+    bare = _ids(tokenizer, "a")
+    whole = list(tokenizer("a", add_special_tokens=True)["input_ids"])
+    starts = range(len(whole) - len(bare) + 1)
+    return whole[: next((at for at in starts if whole[at : at + len(bare)] == bare), 0)]
 
 
 def _shortened(state: str, fits: Callable[[str], bool]) -> str:
     goals = state.split("\n\n")
-    lines = goals[0].split("\n")
     whole_goals = _most(len(goals), lambda count: fits("\n\n".join(goals[:count])))
     if whole_goals:
         return "\n\n".join(goals[:whole_goals])
+    lines = goals[0].split("\n")
+    marks = [index for index, line in enumerate(lines) if line.startswith(("⊢ ", "| "))]
+    first = marks[-1] if marks else len(lines) - 1  # of the target, which may have several lines
+    lines[first:] = ["\n".join(lines[first:])]
     kept = _most(len(lines), lambda count: fits("\n".join(lines[-count:])))
     if kept:
         return "\n".join(lines[-kept:])

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from burnqed.core.errors import InfrastructureError
 from burnqed.core.types import Candidate, Goal
 from burnqed.policy.candidates import Sample, candidates_from
 from burnqed.policy.prompt import FORMATS, PromptSettings, state_text
@@ -40,6 +41,10 @@ class Sampler(Protocol):
         """The samples of each request. Raises `InfrastructureError` when there is no telling."""
         ...
 
+    async def check(self) -> tuple[str, ...]:
+        """Raises when it cannot be asked at all; what is only less than ideal is told."""
+        ...
+
     async def close(self) -> None:
         """Give back what it holds."""
         ...
@@ -56,23 +61,35 @@ class SampledPolicy:
         self._answers: OrderedDict[Request, asyncio.Future[list[Candidate]]] = OrderedDict()
         self._waiting: list[Request] = []
         self._running: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
     ) -> list[list[Candidate]]:
         # A goal that is not a tactic's (`conv`, `calc`) prints differently and is asked all the same.
+        # What is likeliest does not depend on a seed: one answer serves every theorem.
+        seed = 0 if temperature <= 0 else seed
         requests = [Request(state_text(goals), n, temperature, seed) for goals in states]
         answers = [self._ask(request) for request in requests]
         # Shielded: a search that is cancelled must not take the answer from others that wait for it.
         return [list(await asyncio.shield(answer)) for answer in answers]
 
     async def close(self) -> None:
-        for task in self._running:
+        """Whoever still waits is told. No call may follow but `close`."""
+        self._closed = True
+        running = list(self._running)
+        for task in running:
             task.cancel()
-        await asyncio.gather(*self._running, return_exceptions=True)
+        await asyncio.gather(*running, return_exceptions=True)
+        # Those that no batch had taken yet, and those of a batch that was stopped before it began.
+        for request in [r for r, answer in self._answers.items() if not answer.done()]:
+            self._fail(request, _was_closed())
+        self._waiting.clear()
         await self.sampler.close()
 
     def _ask(self, request: Request) -> asyncio.Future[list[Candidate]]:
+        if self._closed:
+            raise _was_closed()
         answer = self._answers.get(request)
         if answer is not None:
             self.known += 1
@@ -94,7 +111,7 @@ class SampledPolicy:
 
     def _ended(self, task: asyncio.Task[None]) -> None:
         self._running.discard(task)
-        if self._waiting and not task.cancelled():
+        if self._waiting and not self._closed:
             self._start()
 
     async def _batch(self) -> None:
@@ -109,28 +126,27 @@ class SampledPolicy:
             self._start()
         try:
             answers = await self.sampler.sample(batch)
-        except BaseException as error:
+            found = [
+                candidates_from(self._format, samples, request.n)
+                for request, samples in zip(batch, answers, strict=True)
+            ]
+        except asyncio.CancelledError:
+            for request in batch:
+                self._fail(request, _was_closed())
+            raise
+        except Exception as error:
             for request in batch:
                 self._fail(request, error)
-            if isinstance(error, Exception):
-                return  # told to whoever waits
-            raise
-        for request, samples in zip(batch, answers, strict=True):
-            future = self._answers.get(request)
-            if future is not None and not future.done():
-                future.set_result(candidates_from(self._format, samples, request.n))
+            return
+        for request, candidates in zip(batch, found, strict=True):
+            self._answers[request].set_result(candidates)
         self._forget()
 
-    def _fail(self, request: Request, error: BaseException) -> None:
-        """Not remembered: the next search that asks tries again."""
-        future = self._answers.pop(request)
-        if future.done():
-            return
-        if isinstance(error, Exception):
-            future.set_exception(error)
-            future.exception()  # it may be that nobody waits any more
-        else:
-            future.cancel()
+    def _fail(self, request: Request, error: Exception) -> None:
+        """Tell whoever waits. It is not remembered: the next search that asks tries again."""
+        answer = self._answers.pop(request)
+        answer.set_exception(error)
+        answer.exception()  # it may be that nobody waits any more
 
     def _forget(self) -> None:
         while len(self._answers) > _REMEMBERED:
@@ -138,3 +154,7 @@ class SampledPolicy:
             if not oldest.done():
                 return
             self._answers.popitem(last=False)
+
+
+def _was_closed() -> InfrastructureError:
+    return InfrastructureError("the policy was closed while it was asked for tactics")

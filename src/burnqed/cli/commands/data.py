@@ -54,6 +54,7 @@ class _Choice:
     split: str | None
     size: int | None
     seed: int
+    without: frozenset[str] = frozenset()  # names
 
     def of(self, entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Each with its split, and of those the ones that are wanted."""
@@ -64,6 +65,9 @@ class _Choice:
         if not kept:
             known = ", ".join(sorted({str(e["split"]) for e in placed})) or "none"
             raise InputError(f"no theorem is in the split {self.split}", hint=f"there are: {known}")
+        kept = [e for e in kept if e["name"] not in self.without]
+        if not kept:
+            raise InputError("--without leaves no theorem", hint="leave out fewer sets")
         return kept if self.size is None else sample(kept, self.size, self.seed)
 
 
@@ -93,6 +97,12 @@ def index(
         str, typer.Option("--splits", help="Shares of train/val/test, by the hash of the name.")
     ] = "90/5/5",
     split: Annotated[str | None, typer.Option(help="Only the theorems of this split.")] = None,
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without", metavar="SET", help="Leave out the theorems of this set, by name; repeatable."
+        ),
+    ] = None,
     size: Annotated[
         int | None, typer.Option("--sample", min=1, metavar="N", help="Only N of them.")
     ] = None,
@@ -122,6 +132,8 @@ def index(
 
         burn-qed data index --module Init --module Std --sample 300 --out library.json
 
+        burn-qed data index --module Init --split train --without core-300 --out train.json
+
         burn-qed data index --lean src/ --out mine.json
 
         burn-qed data index --leandojo random/test.json --project ~/mathlib4 --out leandojo.json
@@ -138,7 +150,7 @@ def index(
             hint=f"these were given together: {', '.join(used)}" if used else "such as --module Init",
         )
     rule = None if leak_rule is None else compose.leak_rule(leak_rule)
-    choice = _Choice(read_shares(shares), split, size, seed)
+    choice = _Choice(read_shares(shares), split, size, seed, _names(without or ()))
     if module:
         source = _of_library(module, rule or "module", choice, toolchain, project)
     elif lean:
@@ -162,6 +174,10 @@ def index(
     typer.echo(f"{len(chosen)} of {source.total} theorems in {out} ({_said(counts)})")
     if any(e.get("error") is not None for e in chosen):
         raise typer.Exit(2)
+
+
+def _names(given: Sequence[str]) -> frozenset[str]:
+    return frozenset(t.name for one in given for t in sets.chosen(one, None, None).theorems)
 
 
 def _said(counts: Counter[str]) -> str:

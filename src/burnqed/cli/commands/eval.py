@@ -12,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from burnqed.cli import compose, result_tables, sets, tables
+from burnqed.cli import compose, policies, result_tables, sets, tables
 from burnqed.cli.commands.search import TRAJECTORIES
 from burnqed.cli.progress import SetProgress
 from burnqed.core.errors import InputError
@@ -37,9 +37,6 @@ from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
 from burnqed.trajectories.record import Provenance
 
-# Several attempts at temperature 0 would all be the same one.
-_SAMPLING = 1.0
-
 
 def eval_command(
     theorems: sets.SetArgument,
@@ -50,10 +47,7 @@ def eval_command(
     pass_n: Annotated[
         int, typer.Option("--pass-n", min=1, help="Attempts at each theorem, with seeds of their own.")
     ] = 1,
-    temperature: Annotated[
-        float | None,
-        typer.Option(min=0, help="0: the likeliest candidates (one attempt); more: samples them."),
-    ] = None,
+    temperature: policies.TemperatureOption = None,
     seed: compose.SeedOption = 0,
     against: Annotated[
         Path | None, typer.Option(metavar="RUN", help="An earlier result, to print the difference to.")
@@ -63,7 +57,12 @@ def eval_command(
     ] = False,
     split: sets.SplitOption = None,
     leak_rule: sets.LeakRuleOption = None,
-    candidates: compose.CandidatesOption = compose.PORTFOLIO_CANDIDATES,
+    policy: policies.PolicyOption = None,
+    model: policies.ModelOption = None,
+    url: policies.UrlOption = None,
+    prompt: policies.PromptOption = None,
+    device: policies.DeviceOption = "auto",
+    candidates: policies.CandidatesOption = None,
     depth: sets.DepthOption = 50,
     seconds: sets.SecondsOption = None,
     imports: compose.ImportOption = None,
@@ -86,21 +85,26 @@ def eval_command(
 
         burn-qed eval qed-core --budgets 10,30,100 --pass-n 2 --out runs/first
 
+        burn-qed eval core-300 --policy mix --model models/nano --out runs/mix
+
         burn-qed eval library.json --leak-rule self --out runs/library --against runs/earlier
 
     Exit codes: 0 every theorem was searched (proved or not), 2 some statements are wrong, 3 some could
     not be searched because Lean failed, 130 or 143 stopped by a signal.
     """
-    nodes, warmth = sets.read_budgets(budgets), _temperature(temperature, pass_n)
+    chosen = policies.choice(policy, model, url, device, prompt)
+    nodes, warmth = sets.read_budgets(budgets), _temperature(temperature, pass_n, chosen)
     index = sets.chosen(theorems, leak_rule, split)
     earlier = None if against is None else _earlier(against, index, nodes)
     modules = sets.modules_of(index, imports)
     sets.check_out(out)
     found, spec = compose.lean(toolchain, project, modules)
+    prepared = policies.prepare(chosen)
+    candidates = chosen.candidates if candidates is None else candidates
     asked: dict[str, Any] = {
         "command": "eval", "theorems": index.name, "theorems_checksum": index.checksum,
         "nodes": nodes[-1], "depth": depth, "candidates": candidates, "seconds": seconds,
-        "temperature": warmth, "seed": seed, "heartbeats": HEARTBEATS, "policy": "portfolio",
+        "temperature": warmth, "seed": seed, "heartbeats": HEARTBEATS, **prepared.about,
         "modules": list(modules), "toolchain": found.label, "version": version("burn-qed"),
     }  # fmt: skip
     open_run(out, asked, resume=resume)
@@ -109,6 +113,7 @@ def eval_command(
         out=out,
         spec=spec,
         workers=workers,
+        policy=prepared,
         budget=Budget(nodes=nodes[-1], depth=depth, candidates=candidates, seconds=seconds),
         temperature=warmth,
         seeds=tuple(range(seed, seed + pass_n)),
@@ -116,7 +121,9 @@ def eval_command(
     )
     stopped = run_sync(_search(job))
     attempts = [_read(out, number) for number in range(1, pass_n + 1)]
-    result = evaluate(index, attempts, nodes, Identity(settings=asked))
+    result = evaluate(
+        index, attempts, nodes, Identity(settings=asked, llm_path=prepared.about.get("model"))
+    )
     if stopped is None:
         write_result(out / RESULT, result)
         write_summary(out / SUMMARY, [result])
@@ -140,13 +147,13 @@ def _json(result: IterationResult, earlier: IterationResult | None) -> dict[str,
     return content
 
 
-def _temperature(given: float | None, attempts: int) -> float:
+def _temperature(given: float | None, attempts: int, policy: policies.Choice) -> float:
     if given is None:
-        return 0.0 if attempts == 1 else _SAMPLING
+        return policy.temperature if attempts == 1 else policies.SAMPLING
     if given == 0 and attempts > 1:
         raise InputError(
             f"{attempts} attempts at temperature 0 are one attempt {attempts} times",
-            hint=f"leave out --temperature, or give one above 0; the default is {_SAMPLING:g}",
+            hint=f"leave out --temperature, or give one above 0; the default is {policies.SAMPLING:g}",
         )
     return given
 
@@ -171,6 +178,7 @@ class _Job:
     out: Path
     spec: LaunchSpec
     workers: int | None
+    policy: policies.Prepared
     budget: Budget
     temperature: float
     seeds: tuple[int, ...]
@@ -187,7 +195,7 @@ async def _search(job: _Job) -> signal.Signals | None:
 
     stop = sets.Stop()
     settings = Settings(temperature=job.temperature)
-    async with compose.prover(job.spec, job.workers, job.budget, settings) as prover:
+    async with compose.prover(job.spec, job.workers, job.policy, job.budget, settings) as prover:
         for number, seed in enumerate(job.seeds, start=1):
             provenance = Provenance(run=job.out.resolve().name, temperature=job.temperature)
             plan = Plan(job.index.theorems, seed, provenance, SAVE_EVERY)

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 from collections.abc import Coroutine
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
@@ -15,17 +16,18 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from burnqed.cli import compose, tables
+from burnqed.cli import compose, policies, tables
 from burnqed.cli.live import SearchView
 from burnqed.core.errors import InputError
 from burnqed.core.runs import publish
 from burnqed.core.types import Proposition, Theorem, TheoremText
 from burnqed.evaluation.file import FileResult, HoleResult, prove_file
-from burnqed.evaluation.prove import Attempt, lean_source, prove
+from burnqed.evaluation.prove import Attempt, Prover, lean_source, prove
 from burnqed.lean import statement as lean_text
 from burnqed.lean.pool import run_sync
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.tokens import tokenize
+from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
 
 T = TypeVar("T")
@@ -43,7 +45,12 @@ def prove_command(
     seconds: Annotated[
         float, typer.Option(min=0.1, help="Stop a search after this time, too.")
     ] = 120.0,
-    candidates: compose.CandidatesOption = compose.PORTFOLIO_CANDIDATES,
+    policy: policies.PolicyOption = None,
+    model: policies.ModelOption = None,
+    url: policies.UrlOption = None,
+    prompt: policies.PromptOption = None,
+    device: policies.DeviceOption = "auto",
+    candidates: policies.CandidatesOption = None,
     seed: compose.SeedOption = 0,
     imports: compose.ImportOption = None,
     write: Annotated[
@@ -75,7 +82,9 @@ def prove_command(
         raise InputError("--write needs a file with a `sorry` to rewrite")
     modules = tuple(dict.fromkeys(["Init", *(imports or ()), *source.imports]))
     found, spec = compose.lean(toolchain, project, modules)
-    job = _Job(spec, Budget(nodes=nodes, candidates=candidates, seconds=seconds), seed, found.label)
+    chosen = policies.choice(policy, model, url, device, prompt)
+    budget = Budget(nodes=nodes, candidates=candidates or chosen.candidates, seconds=seconds)
+    job = _Job(spec, policies.prepare(chosen), budget, seed, found.label)
     if "sorry" in words:
         code = _prove_file(job, path, text, source.body, workers, write, as_json)
     else:
@@ -86,6 +95,7 @@ def prove_command(
 @dataclass(frozen=True, slots=True)
 class _Job:
     spec: LaunchSpec
+    policy: policies.Prepared
     budget: Budget
     seed: int
     toolchain: str
@@ -131,6 +141,11 @@ def _watched(view: SearchView, work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
+def _prover(job: _Job, workers: int | None) -> AbstractAsyncContextManager[Prover]:
+    settings = Settings(temperature=job.policy.choice.temperature)
+    return compose.prover(job.spec, workers, job.policy, job.budget, settings)
+
+
 # --------------------------------------------------------------------- one statement
 
 
@@ -138,7 +153,7 @@ def _prove_statement(job: _Job, theorem: Theorem, as_json: bool) -> int:
     view = SearchView()
 
     async def work() -> Attempt:
-        async with compose.prover(job.spec, 1, job.budget) as prover:
+        async with _prover(job, 1) as prover:
             return await prove(prover, theorem, job.seed, view)
 
     attempt = _watched(view, work())
@@ -205,7 +220,7 @@ def _prove_file(
     view = SearchView()
 
     async def work() -> FileResult:
-        async with compose.prover(job.spec, workers, job.budget) as prover:
+        async with _prover(job, workers) as prover:
             return await prove_file(prover, body, job.seed, view)
 
     result = _watched(view, work())

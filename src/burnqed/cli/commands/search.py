@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from burnqed.cli import compose, sets, tables
+from burnqed.cli import compose, policies, sets, tables
 from burnqed.cli.progress import SetProgress
 from burnqed.core.runs import open_run
 from burnqed.evaluation.prove import HEARTBEATS
@@ -32,11 +32,14 @@ def search_command(
     ] = False,
     nodes: compose.NodesOption = 100,
     depth: sets.DepthOption = 50,
-    candidates: compose.CandidatesOption = compose.PORTFOLIO_CANDIDATES,
+    policy: policies.PolicyOption = None,
+    model: policies.ModelOption = None,
+    url: policies.UrlOption = None,
+    prompt: policies.PromptOption = None,
+    device: policies.DeviceOption = "auto",
+    candidates: policies.CandidatesOption = None,
     seconds: sets.SecondsOption = None,
-    temperature: Annotated[
-        float, typer.Option(min=0, help="0 takes the likeliest candidates, more samples them.")
-    ] = 0.0,
+    temperature: policies.TemperatureOption = None,
     split: sets.SplitOption = None,
     leak_rule: sets.LeakRuleOption = None,
     seed: compose.SeedOption = 0,
@@ -62,15 +65,19 @@ def search_command(
     modules = sets.modules_of(index, imports)
     sets.check_out(out)
     found, spec = compose.lean(toolchain, project, modules)
+    chosen = policies.choice(policy, model, url, device, prompt)
+    prepared = policies.prepare(chosen)
+    candidates = chosen.candidates if candidates is None else candidates
+    warmth = chosen.temperature if temperature is None else temperature
     asked = {
         "command": "search", "theorems": index.name, "theorems_checksum": index.checksum,
         "nodes": nodes, "depth": depth, "candidates": candidates, "seconds": seconds,
-        "temperature": temperature, "seed": seed, "heartbeats": HEARTBEATS,
-        "policy": "portfolio", "modules": list(modules), "toolchain": found.label,
+        "temperature": warmth, "seed": seed, "heartbeats": HEARTBEATS,
+        **prepared.about, "modules": list(modules), "toolchain": found.label,
     }  # fmt: skip
     open_run(out, asked, resume=resume)
     budget = Budget(nodes=nodes, depth=depth, candidates=candidates, seconds=seconds)
-    provenance = Provenance(run=out.resolve().name, temperature=temperature)
+    provenance = Provenance(run=out.resolve().name, temperature=warmth)
     plan = Plan(index.theorems, seed, provenance, save_every)
 
     async def work() -> signal.Signals | None:
@@ -80,8 +87,8 @@ def search_command(
             bar = SetProgress(len(plan.theorems), len(plan.theorems) - todo, shown=not as_json)
             bar.count(writer.earlier)
             with bar.shown():
-                settings = Settings(temperature=temperature)
-                async with compose.prover(spec, workers, budget, settings) as prover:
+                settings = Settings(temperature=warmth)
+                async with compose.prover(spec, workers, prepared, budget, settings) as prover:
                     await run(prover, plan, writer, bar.record, stop.event, bar.event)
         return stop.signal
 

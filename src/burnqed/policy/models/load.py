@@ -1,0 +1,220 @@
+"""A language model from a name: weights, tokenizer, and how it is asked.
+
+    smollm2             from a package, made once in the cache
+    DIRECTORY           with safetensors, in one file or several; or with a GGUF file
+    FILE.gguf
+    ADAPTER             a LoRA adapter's directory; it is merged into the model that it was trained on
+    owner/name          a repository of the hub, where one can be reached
+
+Anything that is not exactly a whole causal language model is refused.
+"""
+
+# mypy: untyped-calls-exclude=transformers
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from burnqed.core.errors import InputError, SetupError
+from burnqed.policy.models import gguf, smollm2
+from burnqed.policy.models.checks import check_whole, fingerprint, read_json, weight_files
+from burnqed.policy.models.names import ADAPTER, find, find_base
+from burnqed.policy.models.strict import (
+    TRAIN,
+    check_keys,
+    has_tokenizer,
+    need_libraries,
+    quiet,
+    read_tokenizer,
+    read_weights,
+)
+from burnqed.policy.prompt import SETTINGS, PromptSettings, read_settings
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+DTYPES = ("float32", "bfloat16", "float16")
+_ADAPTER_WEIGHTS = "adapter_model.safetensors"
+# What decides, besides the weights, what a model says.
+_DECIDING = ("config.json", "tokenizer.json", "tokenizer.model", "tokenizer_config.json", SETTINGS)
+
+
+@dataclass(frozen=True, slots=True)
+class Loaded:
+    """A model that is ready to be asked: in evaluation mode, without gradients, with a pad token."""
+
+    model: PreTrainedModel
+    tokenizer: PreTrainedTokenizerFast
+    settings: PromptSettings
+    device: str
+    dtype: str
+    path: Path
+    identity: str  # a SHA-256 of what is in its files, for manifests
+
+
+def load(name: str | Path, device: str = "auto", dtype: str = "auto") -> Loaded:
+    """Load a model. `auto` is the GPU if there is one; then bfloat16 there and float32 on the CPU."""
+    need_libraries()
+    import torch
+
+    device = _device(device)
+    if dtype == "auto":
+        dtype = "bfloat16" if device.startswith("cuda") else "float32"
+    if dtype not in DTYPES:
+        raise InputError(f"no number format {dtype}", hint=f"auto, {', '.join(DTYPES)}")
+    path = find(name).absolute()
+    model, tokenizer, identity = _read(path, getattr(torch, dtype))
+    settings = _settings(path, model.config)
+    _set_padding(model, tokenizer, path)
+    # What is trained on top remembers this name, and it must mean the same model elsewhere.
+    model.name_or_path = smollm2.NAME if str(name) == smollm2.NAME else str(path)
+    model.requires_grad_(False)
+    model.eval()
+    model.to(device)  # type: ignore[arg-type]
+    return Loaded(model, tokenizer, settings, device, dtype, path, identity)
+
+
+def _device(device: str) -> str:
+    import torch
+
+    if device == "auto":
+        return "cuda" if torch.cuda.is_available() else "cpu"
+    if device != "cpu" and device.split(":")[0] != "cuda":
+        raise InputError(f"no device {device}", hint="auto, cpu, cuda or cuda:1")
+    if device != "cpu" and not torch.cuda.is_available():
+        raise SetupError("there is no GPU that torch can use", hint="leave the device out, or give cpu")
+    return device
+
+
+def _read(path: Path, dtype: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, str]:
+    """The model, its tokenizer and its identity."""
+    if path.is_file():
+        if path.suffix != ".gguf":
+            raise InputError(f"{path} is no model", hint="give a directory or a .gguf file")
+        return _read_gguf(path, dtype)
+    if (path / ADAPTER).is_file():
+        return _read_adapter(path, dtype)
+    files = sorted(path.glob("*.gguf"))
+    if files and not any(path.glob("*.safetensors")):
+        if len(files) > 1:
+            raise InputError(
+                f"{path} holds several models: {', '.join(file.name for file in files)}",
+                hint="give one of the files",
+            )
+        return _read_gguf(files[0], dtype)
+    return _read_directory(path, dtype)
+
+
+def _read_gguf(file: Path, dtype: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, str]:
+    model, tokenizer = gguf.read(file, dtype)
+    return model, tokenizer, fingerprint([file, *_deciding(file.parent)])
+
+
+def _read_directory(
+    path: Path, dtype: torch.dtype
+) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, str]:
+    read_json(path / "config.json")
+    weights = weight_files(path)
+    _check_causal(path)
+    tokenizer = read_tokenizer(path)
+    model = read_weights(path, path, dtype, use_safetensors=True)
+    if len(tokenizer) > int(model.config.vocab_size):
+        raise InputError(
+            f"the tokenizer in {path} has {len(tokenizer)} tokens, more than the model knows",
+            hint="it must be the tokenizer that the model was trained with",
+        )
+    return model, tokenizer, fingerprint([*weights, *_deciding(path)])
+
+
+def _check_causal(path: Path) -> None:
+    from transformers import MODEL_FOR_CAUSAL_LM_MAPPING, AutoConfig
+
+    try:
+        with quiet():
+            config = AutoConfig.from_pretrained(str(path), local_files_only=True)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(f"cannot use {path / 'config.json'}: {error}") from error
+    known: Any = MODEL_FOR_CAUSAL_LM_MAPPING.get(type(config), ())
+    names = {kind.__name__ for kind in (known if isinstance(known, tuple) else (known,))}
+    declared = config.architectures or sorted(names)
+    if not names.intersection(declared):
+        raise InputError(
+            f"{path} is no causal language model but {', '.join(declared) or config.model_type}",
+            hint="give a model that continues text",
+        )
+
+
+def _read_adapter(
+    path: Path, dtype: torch.dtype
+) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, str]:
+    try:
+        from peft import PeftModel, get_peft_model_state_dict
+        from safetensors import safe_open
+    except ImportError as error:
+        raise SetupError(f"adapters need a package: {error}", hint=TRAIN) from error
+
+    weights = path / _ADAPTER_WEIGHTS
+    check_whole(weights)
+    recorded = read_json(path / ADAPTER).get("base_model_name_or_path")
+    if not recorded:
+        raise InputError(
+            f"{path / ADAPTER} does not say what it was trained on",
+            hint="put the path of that model there as base_model_name_or_path",
+        )
+    model, tokenizer, base = _read(find_base(path, str(recorded)).absolute(), dtype)
+    try:
+        with quiet():
+            adapted = PeftModel.from_pretrained(model, str(path))
+    except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
+        raise InputError(f"the adapter {path} does not fit {recorded}: {error}") from error
+    with safe_open(weights, framework="pt") as opened:
+        found = set(opened.keys())
+    # Not asked about embeddings, it does not ask the hub about them.
+    expected = set(get_peft_model_state_dict(adapted, save_embedding_layers=False))
+    check_keys(path, expected - found, found - expected)
+    if has_tokenizer(path):
+        tokenizer = read_tokenizer(path)
+    merged: Any = adapted.merge_and_unload()
+    own = fingerprint([weights, path / ADAPTER, *_deciding(path)])
+    return merged, tokenizer, hashlib.sha256(f"{base} {own}".encode()).hexdigest()
+
+
+def _deciding(path: Path) -> list[Path]:
+    return [path / name for name in _DECIDING if (path / name).is_file()]
+
+
+def _settings(path: Path, config: Any) -> PromptSettings:
+    """What is written beside the model, or beside an adapter's base; else the usual ones."""
+    directory = path.parent if path.is_file() else path
+    written = read_settings(directory)
+    if written is None and (directory / ADAPTER).is_file():
+        base = str(read_json(directory / ADAPTER).get("base_model_name_or_path"))
+        return _settings(find_base(directory, base), config)
+    usual = PromptSettings()
+    positions = int(getattr(config, "max_position_embeddings", None) or usual.max_length)
+    if written is not None:
+        if written.max_length > positions:
+            raise InputError(
+                f"{directory / SETTINGS} allows {written.max_length} tokens, the model has {positions}"
+            )
+        return written
+    tactic = min(usual.tactic_tokens, max(2, positions // 4))
+    return PromptSettings(usual.format, min(usual.prompt_tokens, positions - tactic), tactic)
+
+
+def _set_padding(model: PreTrainedModel, tokenizer: PreTrainedTokenizerFast, path: Path) -> None:
+    """Any token pads, since what is padded is masked; the end token is there already."""
+    if tokenizer.eos_token is None:
+        raise InputError(
+            f"the tokenizer of {path} has no end-of-sequence token, so no tactic could end",
+            hint="set eos_token in tokenizer_config.json",
+        )
+    if tokenizer.pad_token is None:
+        tokenizer.pad_token = tokenizer.eos_token
+    model.config.pad_token_id = tokenizer.pad_token_id
+    if model.generation_config is not None:
+        model.generation_config.pad_token_id = tokenizer.pad_token_id

@@ -1,0 +1,75 @@
+"""What a model's name means: a name of ours, a directory, a GGUF file, or a repository of the hub.
+
+A path that exists is never looked up anywhere else, and a hub is asked only for what looks like one of
+its names.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from burnqed.core.errors import InputError, NetworkError, SetupError
+from burnqed.policy.models import smollm2
+from burnqed.policy.models.strict import MODELS
+
+ADAPTER = "adapter_config.json"
+
+_HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
+_WANTED = ("*.json", "*.safetensors", "*.jinja", "tokenizer.model", "merges.txt", "vocab.txt")
+
+
+def find(name: str | Path, endpoint: str | None = None) -> Path:
+    """The directory or GGUF file that a name means; `endpoint` is another hub than the usual one."""
+    if str(name) == smollm2.NAME:
+        return smollm2.ensure()
+    path = Path(name)
+    if path.exists():
+        return path
+    if isinstance(name, str) and _HUB_NAME.fullmatch(name):
+        return _from_hub(name, endpoint)
+    raise InputError(
+        f"there is no model {name}",
+        hint=f"give {smollm2.NAME}, a directory, a .gguf file, or a name of the hub such as "
+        "deepseek-ai/DeepSeek-Prover-V2-7B",
+    )
+
+
+def find_base(adapter: Path, recorded: str) -> Path:
+    """The model that an adapter was trained on, by the name that the adapter keeps of it."""
+    for path in (adapter / recorded, adapter.parent / recorded):  # an absolute path stays itself
+        if path.is_dir():
+            return path
+    try:
+        return find(recorded)
+    except InputError as error:
+        raise InputError(
+            f"the adapter {adapter} was trained on {recorded}, which is not there",
+            hint=f"put the path of that model into {adapter / ADAPTER} as base_model_name_or_path",
+        ) from error
+
+
+def _from_hub(name: str, endpoint: str | None) -> Path:
+    try:
+        from huggingface_hub import snapshot_download
+        from huggingface_hub.errors import GatedRepoError, HFValidationError, RepositoryNotFoundError
+    except ImportError as error:
+        raise SetupError("models of the hub need huggingface_hub", hint=MODELS) from error
+    try:
+        return Path(snapshot_download(name, allow_patterns=list(_WANTED), endpoint=endpoint))
+    except GatedRepoError as error:
+        raise InputError(
+            f"the hub does not give {name} to everybody",
+            hint="ask for access there, then hf auth login",
+        ) from error
+    except (RepositoryNotFoundError, HFValidationError) as error:
+        raise InputError(f"there is no directory {name}, and no such model on the hub") from error
+    except Exception as error:  # the hub's client lets through what its HTTP library raises
+        raise NetworkError(
+            f"there is no directory {name}, and the hub did not answer: {_short(error)}",
+            hint=f"give a directory with the model in it, or {smollm2.NAME}, which needs no hub",
+        ) from error
+
+
+def _short(error: Exception) -> str:
+    return (str(error).strip() or type(error).__name__).splitlines()[0][:200]

@@ -1,0 +1,101 @@
+"""transformers' own loaders, made strict: where they would go on with a warning, we refuse."""
+
+# mypy: untyped-calls-exclude=transformers
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from burnqed.core.errors import InputError, SetupError
+
+if TYPE_CHECKING:
+    import torch
+    from transformers import PreTrainedModel, PreTrainedTokenizerFast
+
+MODELS = "pip install 'burn-qed[models]'"
+TRAIN = "pip install 'burn-qed[train]'"
+
+_TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model")
+
+
+def need_libraries() -> None:
+    """Refuse to go on without the packages that everything here is made with."""
+    try:
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise SetupError(f"models need a package: {error}", hint=MODELS) from error
+
+
+@contextmanager
+def quiet() -> Iterator[None]:
+    """Without transformers' bars and warnings: what matters of them is checked and raised."""
+    from transformers.utils import logging
+
+    bars, verbosity = logging.is_progress_bar_enabled(), logging.get_verbosity()
+    logging.disable_progress_bar()
+    logging.set_verbosity_error()
+    try:
+        yield
+    finally:
+        logging.set_verbosity(verbosity)
+        if bars:
+            logging.enable_progress_bar()
+
+
+def read_weights(source: Path, directory: Path, dtype: torch.dtype, **how: Any) -> PreTrainedModel:
+    """The causal language model in a directory, with exactly the weights that it should have."""
+    from transformers import AutoModelForCausalLM
+
+    loader: Any = AutoModelForCausalLM
+    try:
+        with quiet():
+            model, info = loader.from_pretrained(
+                str(directory), dtype=dtype, local_files_only=True, output_loading_info=True, **how
+            )
+    except (OSError, ValueError, KeyError, RuntimeError) as error:
+        raise InputError(f"cannot load the model in {source}: {error}") from error
+    check_keys(source, info["missing_keys"], info["unexpected_keys"])
+    found: PreTrainedModel = model
+    return found
+
+
+def check_keys(source: Path, missing: Collection[str], unexpected: Collection[str]) -> None:
+    """Refuse weights that are not exactly the model's: a missing one would be a random one."""
+    problems = []
+    for word, names in (("missing", missing), ("unexpected", unexpected)):
+        if names:
+            some = ", ".join(sorted(names)[:3])
+            problems.append(f"{len(names)} {word} ({some}{', …' if len(names) > 3 else ''})")
+    if problems:
+        raise InputError(
+            f"the weights in {source} are not those of its configuration: {' and '.join(problems)}",
+            hint="the configuration and the weights must come from the same model",
+        )
+
+
+def has_tokenizer(directory: Path) -> bool:
+    return any((directory / name).is_file() for name in _TOKENIZERS)
+
+
+def read_tokenizer(directory: Path) -> PreTrainedTokenizerFast:
+    """The tokenizer in a directory."""
+    from transformers import AutoTokenizer
+
+    if not has_tokenizer(directory):  # transformers would make an empty one
+        raise InputError(
+            f"there is no tokenizer in {directory}",
+            hint="copy tokenizer.json and tokenizer_config.json there",
+        )
+    loader: Any = AutoTokenizer
+    try:
+        with quiet():
+            tokenizer: PreTrainedTokenizerFast = loader.from_pretrained(
+                str(directory), local_files_only=True
+            )
+    except Exception as error:  # what is wrong in tokenizer.json comes as a bare Exception
+        raise InputError(f"cannot read the tokenizer in {directory}: {error}") from error
+    return tokenizer

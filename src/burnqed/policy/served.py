@@ -1,0 +1,123 @@
+"""What samplers of a model server have in common: the prompt they send, what they make of an answer.
+
+Samples come from the server's own sampling, so at temperature 0 there is one of them and no more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from burnqed.core.errors import InputError, ServerError
+from burnqed.policy.candidates import Sample
+from burnqed.policy.http import JsonClient, Limits
+from burnqed.policy.prompt import FORMATS, PromptSettings, _shortened, prompt_text
+from burnqed.policy.sampled import Request
+
+PROBE = "⊢ True"  # the state that a server is tried with before anything depends on it
+_ROUNDING = 1e-4  # a log-probability above 0 by less than this is 0 in the server's arithmetic
+# Kept on this side of what a server counts in 32 bits.
+_SEEDS = 2**31 - 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Served:
+    """A model on a server. `model` is its name there; None stands for the one that is served.
+
+    Only the server has the tokenizer. So a prompt is held to its limit by its bytes in UTF-8, at
+    `bytes_per_token`. SmolLM2's tokenizer makes a token of 2.5 bytes of Lean on average, and of 1.5 in
+    the densest lines of qed-core.
+    """
+
+    url: str
+    model: str | None = None
+    settings: PromptSettings = field(default_factory=PromptSettings)
+    bytes_per_token: float = 1.5
+    concurrency: int = 8
+    largest: int = 64
+    limits: Limits = field(default_factory=Limits)
+
+    def __post_init__(self) -> None:
+        if self.concurrency < 1 or self.largest < 1 or self.bytes_per_token <= 0:
+            raise InputError("concurrency, batch size and bytes per token are above 0")
+
+
+def prompt_for(served: Served, state: str) -> str:
+    """The prompt for a state, shortened as in training where it would be too long."""
+    format = FORMATS[served.settings.format]
+    most = served.settings.prompt_tokens * served.bytes_per_token
+
+    def fits(part: str) -> bool:
+        return len(prompt_text(format, part).encode()) <= most
+
+    return prompt_text(format, state if fits(state) else _shortened(state, fits))
+
+
+def seed_for(request: Request, draw: int = 0) -> int:
+    """A seed of its own for every state and draw: equal seeds would make equal samples of a state."""
+    digest = hashlib.sha256(f"{request.seed} {draw} {request.state}".encode()).digest()
+    return int.from_bytes(digest[:8], "big") % _SEEDS
+
+
+def require_samples(requests: Sequence[Request]) -> None:
+    """A server cannot list what is likeliest: at temperature 0 it would say one thing n times."""
+    if any(request.temperature <= 0 and request.n > 1 for request in requests):
+        raise InputError(
+            "a model server samples: at temperature 0 it has one candidate for a state, not several",
+            hint="give a --temperature above 0, such as 1",
+        )
+
+
+def unusable(url: str, what: str, hint: str = "") -> ServerError:
+    """An answer that came whole and is not what was asked for. Asking again would not change that."""
+    return ServerError(
+        f"{url}: {what}", hint=hint or "is this the server that is meant, and up to date?"
+    )
+
+
+def sample_of(url: str, text: Any, reason: Any, logprobs: Any) -> Sample:
+    """One completion and the log-probabilities of its tokens, checked."""
+    if not isinstance(text, str):
+        raise unusable(url, f"a completion is {text!r:.60}, not text")
+    if reason not in ("stop", "length"):
+        raise unusable(url, f"a completion ended with {reason!r:.200}", "the server's log says more")
+    if not isinstance(logprobs, list):
+        raise unusable(url, f"log-probabilities are {logprobs!r:.60}, not a list")
+    if not logprobs and text:
+        raise unusable(url, f"no log-probabilities for {text!r:.60}")
+    for value in logprobs:
+        number = isinstance(value, int | float) and not isinstance(value, bool)
+        if not number or not math.isfinite(value) or value > _ROUNDING:
+            raise unusable(url, f"the log-probability of a token is {value!r:.60}")
+    return Sample(text, min(0.0, math.fsum(logprobs)), len(logprobs), reason == "stop")
+
+
+async def served_model(client: JsonClient, path: str, served: Served) -> tuple[str | None, list[str]]:
+    """The model to ask for, and all names that the server lists.
+
+    A name that is not listed is no error yet, and neither is it that nothing can be listed while a name
+    was given: some servers list other things than what they serve.
+    """
+    url = client.url + path
+    try:
+        answer = await client.get(path)
+    except (InputError, ServerError):
+        if served.model is None:
+            raise
+        answer = {"data": []}
+    entries = answer.get("data") if isinstance(answer, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+        raise unusable(url, f"a list of models was expected, not {answer!r:.100}")
+    names = [str(entry.get("id")) for entry in entries]
+    model = served.model or (names[0] if len(names) == 1 else None)
+    length = next((e.get("max_model_len") for e in entries if e.get("id") == model), None)
+    if isinstance(length, int) and length < served.settings.max_length:
+        raise InputError(
+            f"{model} is served for {length} tokens at most; a prompt and a tactic here have up to "
+            f"{served.settings.max_length}",
+            hint="start the server with a longer context, or ask with fewer tokens",
+        )
+    return model, names

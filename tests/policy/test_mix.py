@@ -1,0 +1,60 @@
+"""A model and the portfolio as one distribution."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import pytest
+
+from burnqed.core.types import Candidate, Goal
+from burnqed.policy.mix import MODEL_CANDIDATES, Mix
+
+GOAL = Goal("g", "True")
+
+
+class Says:
+    """A policy that says the same to everything, and remembers how it was asked."""
+
+    def __init__(self, **tactics: float) -> None:
+        self.candidates = [Candidate(t, math.log(p), len(t)) for t, p in tactics.items()]
+        self.asked: list[tuple[int, float, int]] = []
+
+    async def propose(
+        self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
+    ) -> list[list[Candidate]]:
+        self.asked.append((n, temperature, seed))
+        return [self.candidates[:n] for _ in states]
+
+
+async def mixed(model: Says, portfolio: Says, n: int = 32, share: float = 0.5) -> dict[str, float]:
+    found = await Mix(model, portfolio, share).propose([[GOAL]], n, 0.0, 7)
+    assert found[0] == sorted(found[0], key=lambda c: (-c.logprob, c.tactic))
+    return {c.tactic: math.exp(c.logprob) for c in found[0]}
+
+
+async def test_both_are_in_it_and_it_sums_to_one() -> None:
+    found = await mixed(Says(simp=0.75, omega=0.25), Says(omega=0.5, rfl=0.5), share=0.2)
+    assert found == pytest.approx({"omega": 0.05 + 0.4, "rfl": 0.4, "simp": 0.15})
+    assert list(found) == ["omega", "rfl", "simp"]
+
+
+async def test_where_one_has_nothing_to_say_the_other_speaks_alone() -> None:
+    assert await mixed(Says(), Says(rfl=1.0)) == pytest.approx({"rfl": 1.0})
+    assert await mixed(Says(simp=1.0), Says()) == pytest.approx({"simp": 1.0})
+    assert await mixed(Says(), Says()) == {}
+
+
+async def test_the_model_is_asked_for_few_and_the_whole_is_cut() -> None:
+    model, portfolio = Says(simp=0.6, omega=0.4), Says(rfl=0.9, decide=0.1)
+    assert list(await mixed(model, portfolio, n=3)) == ["rfl", "simp", "omega"]
+    await mixed(model, portfolio, n=32)
+    assert [n for n, _, _ in model.asked] == [3, MODEL_CANDIDATES]
+    assert [n for n, _, _ in portfolio.asked] == [3, 32]
+    assert {asked[1:] for asked in model.asked + portfolio.asked} == {(0.0, 7)}
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0, -1.0])
+def test_a_share_is_a_share(share: float) -> None:
+    with pytest.raises(ValueError, match="between 0 and 1"):
+        Mix(Says(), Says(), share)

