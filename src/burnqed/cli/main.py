@@ -18,12 +18,15 @@ from burnqed.cli.commands import (
     data,
     doctor,
     eval,
+    export,
     lean,
+    model,
     prove,
     repl,
     report,
     search,
     summary,
+    train,
 )
 from burnqed.core.errors import BurnQedError
 
@@ -37,12 +40,15 @@ app = typer.Typer(
 )
 app.add_typer(lean.app, name="lean")
 app.add_typer(data.app, name="data")
+app.add_typer(train.app, name="train")
 app.command("prove")(prove.prove_command)
 app.command("search")(search.search_command)
 app.command("summary")(summary.summary_command)
 app.command("eval")(eval.eval_command)
 app.command("compare")(compare.compare_command)
 app.command("report")(report.report_command)
+app.command("model")(model.model_command)
+app.command("export")(export.export_command)
 app.command("check")(check.check)
 app.command("doctor")(doctor.doctor)
 app.command(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
 
@@ -16,6 +16,9 @@ from burnqed.policy.mix import Mix
 from burnqed.policy.portfolio import Portfolio
 from burnqed.policy.prompt import PromptSettings
 from burnqed.policy.sampled import SampledPolicy, Sampler
+
+if TYPE_CHECKING:  # it loads torch
+    from burnqed.policy.models.load import Loaded
 
 Kind = Literal["portfolio", "local", "mix", "sglang", "openai"]
 # The portfolio has many cheap ideas for a state; a model has a few that cost more.
@@ -48,6 +51,13 @@ UrlOption = Annotated[
 DeviceOption = Annotated[
     str, typer.Option("--device", help="Where a local model runs: auto, cpu or cuda.")
 ]
+LogprobsOption = Annotated[
+    bool,
+    typer.Option(
+        "--logprobs/--no-logprobs",
+        help="--no-logprobs: the openai server gives no log-probabilities; all samples count the same.",
+    ),
+]
 PromptOption = Annotated[
     str | None,
     typer.Option(
@@ -78,6 +88,7 @@ class Choice:
     url: str | None = None
     device: str = "auto"
     prompt: str | None = None
+    logprobs: bool = True
 
     @property
     def candidates(self) -> int:
@@ -95,6 +106,7 @@ def choice(
     url: str | None = None,
     device: str = "auto",
     prompt: str | None = None,
+    logprobs: bool = True,
 ) -> Choice:
     """What the options mean together."""
     if prompt is not None:
@@ -108,9 +120,11 @@ def choice(
         raise InputError(f"--policy {kind} needs a server", hint="--url http://HOST:PORT")
     if kind == "portfolio" and model is not None:
         raise InputError("the portfolio has no model", hint="--policy local or --policy mix uses it")
+    if kind != "openai" and not logprobs:
+        raise InputError(f"--policy {kind} has log-probabilities", hint="leave out --no-logprobs")
     if kind not in _SERVED and url is not None:
         raise InputError(f"--policy {kind} asks no server", hint="--policy sglang or openai does")
-    return Choice(kind, model, url, device, prompt)  # type: ignore[arg-type]  # checked above
+    return Choice(kind, model, url, device, prompt, logprobs)  # type: ignore[arg-type]  # checked above
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,9 +160,7 @@ def prepare(choice: Choice) -> Prepared:
             from burnqed.policy.local.sampler import LocalSampler
             from burnqed.policy.models.load import load
 
-            loaded = load(choice.model or "", choice.device)
-            if choice.prompt is not None:
-                loaded = replace(loaded, settings=replace(loaded.settings, format=choice.prompt))
+            loaded = with_prompt(load(choice.model or "", choice.device), choice)
             about |= {
                 "model": str(choice.model),
                 "model_identity": loaded.identity,
@@ -164,7 +176,15 @@ def prepare(choice: Choice) -> Prepared:
             from burnqed.policy.openai import OpenAIConfig, OpenAISampler
 
             about |= {"model": choice.model, "url": choice.url, "prompt": choice.prompt}
-            return Prepared(choice, about, OpenAISampler(OpenAIConfig(**_address(choice))))
+            config = OpenAIConfig(**_address(choice), logprobs=choice.logprobs)
+            return Prepared(choice, about, OpenAISampler(config))
+
+
+def with_prompt(loaded: Loaded, choice: Choice) -> Loaded:
+    """The model, asked in the way that the options say, if they do."""
+    if choice.prompt is None:
+        return loaded
+    return replace(loaded, settings=replace(loaded.settings, format=choice.prompt))
 
 
 def _address(choice: Choice) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 Chat completions are not used: a chat template would put a conversation around the prompt that the model
 was trained on. Servers that take but one prompt and give but one choice (`transformers serve`,
-llama.cpp) are asked with `batched=False`, and servers without log-probabilities (`transformers serve`)
-with `logprobs=False`: then all samples of a state count the same.
+llama.cpp) are found out by `check` and asked so. Of servers without log-probabilities (`transformers
+serve`) one has to say so (`logprobs=False`), and all samples of a state count the same.
 
 Log-probabilities are to be those of temperature 1. vLLM gives these unless told otherwise
 (--logprobs-mode), SGLang with SGLANG_RETURN_ORIGINAL_LOGPROB=1 in its environment. `check` finds out.
@@ -18,13 +18,14 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import urlsplit
 
-from burnqed.core.errors import InputError
+from burnqed.core.errors import InputError, ServerError
 from burnqed.policy.candidates import Sample
 from burnqed.policy.http import JsonClient, together
 from burnqed.policy.prompt import FORMATS
 from burnqed.policy.sampled import Request
 from burnqed.policy.served import (
     PROBE,
+    SEEDS,
     Served,
     prompt_for,
     require_samples,
@@ -49,7 +50,7 @@ class OpenAIConfig(Served):
     """
 
     url: str = "http://127.0.0.1:8000/v1"
-    batched: bool = True
+    batched: bool | None = None  # whether it takes several prompts at once; None: `check` finds out
     logprobs: bool = True
     extra: Mapping[str, Any] = field(default_factory=dict)
 
@@ -69,6 +70,7 @@ class OpenAISampler:
         self._client = JsonClient(url, config.limits, key=os.environ.get(KEY), sleep=sleep)
         self._url = self._client.url + _PATH
         self._model = config.model
+        self._batched = config.batched is not False
         self._free = asyncio.Semaphore(_AT_ONCE)
 
     async def check(self) -> tuple[str, ...]:
@@ -78,20 +80,29 @@ class OpenAISampler:
 
     async def _check(self) -> tuple[str, ...]:
         names = await self._find_model()
-        # Two states and not one, so that it shows if the server cannot keep them apart.
-        probe = [Request(PROBE, 4, 2.0, 0), Request(f"h : False\n{PROBE}", 4, 2.0, 0)]
-        try:
-            samples = await self._sample(probe, {"max_tokens": 8})
-        except InputError as error:
-            one = "" if not self.config.batched else "; if it takes one prompt at a time: batched=False"
-            hint = f"{error.hint} it serves {_listed(names)}{one}"
-            raise InputError(error.message, hint=hint) from error
+        samples = await self._probe(names)
         alike = (
             "the server says the same at every draw: it does not sample (transformers needs "
             '"do_sample": true in the model\'s generation_config.json)',
         )
         notes = alike if all(len({s.text for s in of_state}) == 1 for of_state in samples) else ()
         return notes + (await self._warnings() if self.config.logprobs else ())
+
+    async def _probe(self, names: list[str]) -> list[list[Sample]]:
+        """A few samples of two states: with one, it would not show if they are kept apart."""
+        probe = [Request(PROBE, 4, 2.0, 0), Request(f"h : False\n{PROBE}", 4, 2.0, 0)]
+        ways = (True, False) if self.config.batched is None else (self.config.batched,)
+        failures: list[InputError | ServerError] = []
+        for self._batched in ways:
+            try:
+                return await self._sample(probe, {"max_tokens": 8})
+            except (InputError, ServerError) as error:
+                failures.append(error)
+        last = failures[-1]  # to the plainest request
+        if isinstance(last, InputError):
+            hint = f"{last.hint} it serves {_listed(names)}"
+            raise InputError(last.message, hint=hint) from last
+        raise last
 
     async def sample(self, requests: Sequence[Request]) -> list[list[Sample]]:
         require_samples(requests)
@@ -112,11 +123,11 @@ class OpenAISampler:
 
     async def _sample(self, requests: Sequence[Request], more: Mapping[str, Any]) -> list[list[Sample]]:
         prompts = [prompt_for(self.config, request.state) for request in requests]
-        if not self.config.batched:
+        if not self._batched:
             return await self._one_by_one(prompts, requests, more)
-        groups: dict[tuple[int, float, int], list[int]] = {}
+        groups: dict[tuple[int, float], list[int]] = {}
         for index, request in enumerate(requests):
-            groups.setdefault((request.n, request.temperature, request.seed), []).append(index)
+            groups.setdefault((request.n, request.temperature), []).append(index)
         answers = await together(
             *(
                 self._group([prompts[i] for i in group], requests[group[0]], more)
@@ -132,9 +143,12 @@ class OpenAISampler:
     async def _group(
         self, prompts: list[str], request: Request, more: Mapping[str, Any]
     ) -> list[list[Sample]]:
-        """Prompts that are asked for the same: choice `i * n + j` is the j-th sample of the i-th."""
+        """Prompts that are asked for the same: choice `i * n + j` is the j-th sample of the i-th.
+
+        A request has one seed, and the states of several searches: it is the first one's.
+        """
         n = request.n
-        body = self._body(prompts, request) | {"n": n, "seed": request.seed, **more}
+        body = self._body(prompts, request) | {"n": n, "seed": request.seed % SEEDS, **more}
         choices = await self._choices(body, len(prompts) * n)
         samples = [self._one(choice) for choice in choices]
         return [samples[start : start + n] for start in range(0, len(samples), n)]
@@ -167,7 +181,7 @@ class OpenAISampler:
     async def _choices(self, body: dict[str, Any], expected: int) -> list[dict[str, Any]]:
         """As many choices as are expected, by their index."""
         answer = await self._client.post(_PATH, body)
-        hint = "if the server takes one prompt at a time and gives one choice: batched=False"
+        hint = "is this a server of OpenAI's completions?"
         choices = answer.get("choices") if isinstance(answer, dict) else None
         if not isinstance(choices, list) or not all(isinstance(choice, dict) for choice in choices):
             raise unusable(self._url, f"choices were expected, not {answer!r:.100}", hint)
@@ -192,7 +206,7 @@ class OpenAISampler:
             raise unusable(
                 self._url,
                 "a completion came without log-probabilities",
-                "turn them on in the server; or take all samples for equally likely: logprobs=False",
+                "turn them on in the server; or take all samples for equally likely: --no-logprobs",
             )
         return sample_of(self._url, text, reason, values)
 

@@ -142,7 +142,7 @@ def prompt_ids(tokenizer: Tokenizer, settings: PromptSettings, state: str) -> li
     ids = encode(state)
     if len(ids) <= settings.prompt_tokens:
         return ids
-    ids = encode(_shortened(state, lambda part: len(encode(part)) <= settings.prompt_tokens))
+    ids = encode(shortened(state, lambda part: len(encode(part)) <= settings.prompt_tokens))
     if len(ids) > settings.prompt_tokens:
         raise InputError(
             f"a prompt may have {settings.prompt_tokens} tokens; without any state it has {len(ids)}",
@@ -185,7 +185,7 @@ def _start(tokenizer: Tokenizer) -> list[int]:
     return whole[: next((at for at in starts if whole[at : at + len(bare)] == bare), 0)]
 
 
-def _shortened(state: str, fits: Callable[[str], bool]) -> str:
+def shortened(state: str, fits: Callable[[str], bool]) -> str:
     goals = state.split("\n\n")
     whole_goals = _most(len(goals), lambda count: fits("\n\n".join(goals[:count])))
     if whole_goals:

@@ -14,13 +14,13 @@ from typing import Any
 from burnqed.core.errors import InputError, ServerError
 from burnqed.policy.candidates import Sample
 from burnqed.policy.http import JsonClient, Limits
-from burnqed.policy.prompt import FORMATS, PromptSettings, _shortened, prompt_text
+from burnqed.policy.prompt import FORMATS, PromptSettings, prompt_text, shortened
 from burnqed.policy.sampled import Request
 
 PROBE = "⊢ True"  # the state that a server is tried with before anything depends on it
 _ROUNDING = 1e-4  # a log-probability above 0 by less than this is 0 in the server's arithmetic
 # Kept on this side of what a server counts in 32 bits.
-_SEEDS = 2**31 - 1
+SEEDS = 2**31 - 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,13 +53,13 @@ def prompt_for(served: Served, state: str) -> str:
     def fits(part: str) -> bool:
         return len(prompt_text(format, part).encode()) <= most
 
-    return prompt_text(format, state if fits(state) else _shortened(state, fits))
+    return prompt_text(format, state if fits(state) else shortened(state, fits))
 
 
 def seed_for(request: Request, draw: int = 0) -> int:
     """A seed of its own for every state and draw: equal seeds would make equal samples of a state."""
     digest = hashlib.sha256(f"{request.seed} {draw} {request.state}".encode()).digest()
-    return int.from_bytes(digest[:8], "big") % _SEEDS
+    return int.from_bytes(digest[:8], "big") % SEEDS
 
 
 def require_samples(requests: Sequence[Request]) -> None:

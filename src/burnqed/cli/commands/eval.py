@@ -61,6 +61,7 @@ def eval_command(
     model: policies.ModelOption = None,
     url: policies.UrlOption = None,
     prompt: policies.PromptOption = None,
+    logprobs: policies.LogprobsOption = True,
     device: policies.DeviceOption = "auto",
     candidates: policies.CandidatesOption = None,
     depth: sets.DepthOption = 50,
@@ -92,7 +93,7 @@ def eval_command(
     Exit codes: 0 every theorem was searched (proved or not), 2 some statements are wrong, 3 some could
     not be searched because Lean failed, 130 or 143 stopped by a signal.
     """
-    chosen = policies.choice(policy, model, url, device, prompt)
+    chosen = policies.choice(policy, model, url, device, prompt, logprobs)
     nodes, warmth = sets.read_budgets(budgets), _temperature(temperature, pass_n, chosen)
     index = sets.chosen(theorems, leak_rule, split)
     earlier = None if against is None else _earlier(against, index, nodes)

@@ -49,6 +49,7 @@ def prove_command(
     model: policies.ModelOption = None,
     url: policies.UrlOption = None,
     prompt: policies.PromptOption = None,
+    logprobs: policies.LogprobsOption = True,
     device: policies.DeviceOption = "auto",
     candidates: policies.CandidatesOption = None,
     seed: compose.SeedOption = 0,
@@ -82,7 +83,7 @@ def prove_command(
         raise InputError("--write needs a file with a `sorry` to rewrite")
     modules = tuple(dict.fromkeys(["Init", *(imports or ()), *source.imports]))
     found, spec = compose.lean(toolchain, project, modules)
-    chosen = policies.choice(policy, model, url, device, prompt)
+    chosen = policies.choice(policy, model, url, device, prompt, logprobs)
     budget = Budget(nodes=nodes, candidates=candidates or chosen.candidates, seconds=seconds)
     job = _Job(spec, policies.prepare(chosen), budget, seed, found.label)
     if "sorry" in words:

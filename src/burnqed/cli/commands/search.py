@@ -36,6 +36,7 @@ def search_command(
     model: policies.ModelOption = None,
     url: policies.UrlOption = None,
     prompt: policies.PromptOption = None,
+    logprobs: policies.LogprobsOption = True,
     device: policies.DeviceOption = "auto",
     candidates: policies.CandidatesOption = None,
     seconds: sets.SecondsOption = None,
@@ -65,7 +66,7 @@ def search_command(
     modules = sets.modules_of(index, imports)
     sets.check_out(out)
     found, spec = compose.lean(toolchain, project, modules)
-    chosen = policies.choice(policy, model, url, device, prompt)
+    chosen = policies.choice(policy, model, url, device, prompt, logprobs)
     prepared = policies.prepare(chosen)
     candidates = chosen.candidates if candidates is None else candidates
     warmth = chosen.temperature if temperature is None else temperature

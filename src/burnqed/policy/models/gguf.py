@@ -5,8 +5,6 @@ for some vocabularies, and the start and end tokens that the file asks for. That
 a file whose way of splitting is not known is refused rather than read wrongly.
 """
 
-# mypy: untyped-calls-exclude=transformers
-
 from __future__ import annotations
 
 import json

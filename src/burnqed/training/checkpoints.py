@@ -1,0 +1,134 @@
+"""Models and checkpoints on disk: whole or not at all, the old one kept until the new one is there."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from burnqed.core.errors import CorruptError, InfrastructureError
+from burnqed.policy.models.strict import quiet
+from burnqed.policy.prompt import PromptSettings, write_settings
+
+CHECKPOINT, BEST = "checkpoint", "best"
+_STATE, _OPTIMIZER = "state.json", "optimizer.pt"
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a training is. Everything else (order, learning rate, dropout) follows from `step`."""
+
+    step: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    best_loss: float | None = None
+    best_step: int | None = None
+
+
+def write_model(directory: Path, model: Any, tokenizer: Any, settings: PromptSettings) -> None:
+    """A model, or an adapter, with all that is needed to ask it."""
+    with quiet():
+        if hasattr(model, "peft_config"):
+            model.save_pretrained(directory, save_embedding_layers=False)
+            (directory / "README.md").unlink(missing_ok=True)  # peft's, with nothing in it but blanks
+        else:
+            model.save_pretrained(directory)
+        tokenizer.save_pretrained(directory)
+    write_settings(directory, settings)
+
+
+def write_checkpoint(
+    out: Path, model: Any, tokenizer: Any, settings: PromptSettings, optimizer: Any, progress: Progress
+) -> None:
+    """All that a training needs to go on."""
+
+    def write(directory: Path) -> None:
+        write_model(directory, model, tokenizer, settings)
+        torch.save(optimizer.state_dict(), directory / _OPTIMIZER)
+        (directory / _STATE).write_text(json.dumps(asdict(progress)) + "\n", encoding="utf-8")
+
+    publish_directory(out / CHECKPOINT, write)
+
+
+def find_checkpoint(out: Path) -> Path | None:
+    """The checkpoint to go on from; None when none was written yet."""
+    recover(out / CHECKPOINT)
+    recover(out / BEST)
+    directory = out / CHECKPOINT
+    return directory if directory.is_dir() else None
+
+
+def read_progress(checkpoint: Path) -> Progress:
+    path = checkpoint / _STATE
+    try:
+        return Progress(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise CorruptError(
+            f"cannot read {path}: {error}", hint=f"remove {checkpoint} to train from the beginning"
+        ) from error
+
+
+def read_optimizer(checkpoint: Path) -> dict[str, Any]:
+    path = checkpoint / _OPTIMIZER
+    try:
+        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise CorruptError(
+            f"cannot read {path}: {error}", hint=f"remove {checkpoint} to train from the beginning"
+        ) from error
+    return state
+
+
+# --------------------------------------------------------------------------------- directories
+
+
+def publish_directory(target: Path, write: Callable[[Path], None]) -> None:
+    """Fill a directory so that it is there whole, or not at all, or as it was before."""
+    recover(target)
+    fresh, old = _beside(target, "new"), _beside(target, "old")
+    try:
+        shutil.rmtree(fresh, ignore_errors=True)
+        fresh.mkdir(parents=True)
+        try:
+            write(fresh)
+            _sync(fresh)
+        except BaseException:
+            shutil.rmtree(fresh, ignore_errors=True)
+            raise
+        if target.exists():
+            target.rename(old)
+        fresh.rename(target)
+        shutil.rmtree(old, ignore_errors=True)
+    except OSError as error:
+        raise InfrastructureError(
+            f"cannot write {target}: {error.strerror or error}",
+            hint="free some space; what was there before is kept",
+        ) from error
+
+
+def recover(target: Path) -> None:
+    """Tidy up after a process that was killed while it put a directory in the place of another."""
+    old = _beside(target, "old")
+    if old.exists():
+        if target.exists():
+            shutil.rmtree(old, ignore_errors=True)
+        else:
+            old.rename(target)
+
+
+def _beside(target: Path, what: str) -> Path:
+    return target.with_name(f".{target.name}.{what}")
+
+
+def _sync(directory: Path) -> None:
+    """Have the disk hold the files before their directory gets its name."""
+    for path in directory.rglob("*"):
+        if path.is_file():
+            with path.open("rb") as file:
+                os.fsync(file.fileno())

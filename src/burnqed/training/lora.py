@@ -1,0 +1,161 @@
+"""The model that is trained: a base as it is, or with a LoRA adapter on it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+
+from burnqed.core.errors import InputError, SetupError
+from burnqed.policy.models.checks import fingerprint, read_json
+from burnqed.policy.models.load import Loaded, load
+from burnqed.policy.models.names import ADAPTER, find
+from burnqed.policy.prompt import PromptSettings, read_settings
+from burnqed.training.checkpoints import BEST
+
+Method = Literal["lora", "full"]
+MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
+
+
+@dataclass(frozen=True, slots=True)
+class Adapting:
+    """What of a model is trained, and how it is held in memory."""
+
+    method: Method = "lora"
+    rank: int = 16
+    alpha: int = 32
+    dropout: float = 0.05
+    nf4: bool = False
+    checkpointing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """A model by directory or name, and an adapter on it, if that is what was given."""
+
+    model: str
+    adapter: Path | None = None
+
+
+def find_base(given: str | Path) -> Base:
+    """What a path or a name means: a training's best, an adapter with its base, or a model."""
+    path = Path(given)
+    if (path / BEST).is_dir():
+        path = path / BEST
+    if not path.is_dir():
+        return Base(str(given))
+    path = path.resolve()
+    if not (path / ADAPTER).is_file():
+        return Base(str(path))
+    under = str(read_json(path / ADAPTER).get("base_model_name_or_path") or "")
+    if not under:
+        raise InputError(
+            f"{path / ADAPTER} does not say what it was trained on",
+            hint="put the path of that model there as base_model_name_or_path",
+        )
+    beside = [place for place in (path / under, path.parent / under) if place.is_dir()]
+    return Base(str(beside[0].resolve()) if beside else under, path)
+
+
+def identity(base: Base) -> str:
+    """A checksum of the files that decide what the base says."""
+    model = find(base.model)
+    places = [model] if base.adapter is None else [model, base.adapter]
+    files = [
+        file
+        for place in places
+        for file in ([place] if place.is_file() else place.iterdir())
+        if file.suffix in (".safetensors", ".gguf") or file.name in ("config.json", "tokenizer.json")
+    ]
+    return fingerprint(files)
+
+
+def own_settings(base: Base, loaded: Loaded) -> PromptSettings:
+    """How the base was trained to be asked, or the usual where nothing was written down."""
+    return (base.adapter and read_settings(base.adapter)) or loaded.settings
+
+
+def prepare(
+    base: Base, adapting: Adapting, device: str, precision: torch.dtype, resumed: Path | None
+) -> Loaded:
+    """The model to train, on the device; `resumed` is a checkpoint whose weights it goes on with.
+
+    Trained weights are float32 whatever the model computes in: a small step on a bfloat16 is no step.
+    """
+    if adapting.method == "full":
+        if base.adapter is not None:
+            raise InputError(
+                f"{base.adapter} is an adapter, which only --method lora can train",
+                hint="leave out --method, or merge it first with `burn-qed export`",
+            )
+        loaded = load(resumed or base.model, device, "float32")
+        model: Any = loaded.model
+        model.requires_grad_(True)
+    else:
+        name = str(precision).removeprefix("torch.")
+        loaded = _load_nf4(base.model, device) if adapting.nf4 else load(base.model, device, name)
+        # The adapter remembers this name, and it must mean the same model elsewhere.
+        loaded.model.name_or_path = base.model
+        model = _with_adapter(loaded.model, adapting, resumed or base.adapter)
+    if adapting.checkpointing:
+        model.gradient_checkpointing_enable({"use_reentrant": False})
+    model.train()
+    return replace(loaded, model=model)
+
+
+def attach(model: Any, adapter: Path, *, trainable: bool = False) -> Any:
+    """The model with a stored adapter on it."""
+    from peft import PeftModel
+
+    return PeftModel.from_pretrained(model, str(adapter), is_trainable=trainable)
+
+
+def _with_adapter(model: Any, adapting: Adapting, adapter: Path | None) -> Any:
+    from peft import LoraConfig, get_peft_model
+
+    model.requires_grad_(False)
+    if adapter is not None:
+        return attach(model, adapter, trainable=True)
+    config = LoraConfig(
+        r=adapting.rank,
+        lora_alpha=adapting.alpha,
+        lora_dropout=adapting.dropout,
+        target_modules=list(MODULES),
+        task_type="CAUSAL_LM",
+    )
+    try:
+        return get_peft_model(model, config)
+    except ValueError as error:
+        raise InputError(
+            f"no adapter fits this model: {error}", hint="--method full trains all of it"
+        ) from error
+
+
+def _load_nf4(name: str, device: str) -> Loaded:
+    """A base in four bits. Only an adapter on it can be trained."""
+    try:
+        import bitsandbytes  # noqa: F401
+    except ImportError as error:
+        raise SetupError(
+            f"--load nf4 needs bitsandbytes: {error}",
+            hint="pip install bitsandbytes, or leave out --load nf4",
+        ) from error
+    from peft import prepare_model_for_kbit_training
+    from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
+
+    path = find(name).absolute()
+    four = BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type="nf4",
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=torch.bfloat16,
+    )
+    model = AutoModelForCausalLM.from_pretrained(
+        str(path), quantization_config=four, device_map={"": device}, dtype=torch.bfloat16
+    )
+    model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
+    tokenizer: Any = AutoTokenizer.from_pretrained(str(path))
+    settings = read_settings(path) or PromptSettings()
+    return Loaded(model, tokenizer, settings, device, "nf4", path, "")

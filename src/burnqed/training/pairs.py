@@ -1,0 +1,217 @@
+"""What a policy learns from: states and the tactics that proofs took there.
+
+From JSONL files, or from trajectories, of which only the steps of proofs that the judge accepted
+count. What is validated on shares no theorem with what is trained on, nor a single pair.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from burnqed.core.errors import InputError
+from burnqed.data.splits import split_of
+
+TRAJECTORIES = "trajectories"  # of a run's directory, as `burn-qed search` writes it
+_TEXTS = ("state", "tactic", "theorem")
+_COLUMNS = ("theorem", "state", "tactic", "depth", "on_proof_path")
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A tactic that a proof of `theorem` took at a state; `found` by a search, or given."""
+
+    state: str
+    tactic: str
+    theorem: str
+    depth: int
+    found: bool = False
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.state, self.tactic
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """One path's pairs, in the order in which they are there."""
+
+    path: Path
+    pairs: tuple[Pair, ...]
+
+    @property
+    def checksum(self) -> str:
+        """Of the pairs and not of the file: the same pairs written differently are the same data."""
+        digest = hashlib.sha256()
+        for p in self.pairs:
+            digest.update(json.dumps([p.state, p.tactic, p.theorem, p.depth, p.found]).encode())
+        return digest.hexdigest()
+
+
+# ------------------------------------------------------------------------------------- reading
+
+
+def read_source(path: Path, on_problem: Callable[[str], None]) -> Source:
+    """A JSONL file of pairs, or the verified proof steps of a directory of trajectories."""
+    pairs = _found(path, on_problem) if path.is_dir() else _given(path)
+    source = Source(path.resolve(), tuple(pairs))
+    if not source.pairs:
+        raise InputError(
+            f"{path} has nothing to learn from",
+            hint="pairs as JSON lines, or a run in which theorems were proved",
+        )
+    return source
+
+
+def read_found(path: Path, on_problem: Callable[[str], None]) -> Source:
+    """As `read_source`, of trajectories only."""
+    if not path.is_dir():
+        raise InputError(
+            f"{path} is no directory of trajectories", hint="give files of pairs with --data"
+        )
+    return read_source(path, on_problem)
+
+
+def _given(path: Path) -> Iterator[Pair]:
+    try:
+        with path.open(encoding="utf-8") as lines:
+            for number, line in enumerate(lines, start=1):
+                if line.strip():
+                    yield _pair(line, f"{path}, line {number}")
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
+        raise InputError(f"{path} is not UTF-8: {error}") from error
+
+
+def _pair(line: str, where: str) -> Pair:
+    hint = 'a row is {"state": "…", "tactic": "…", "theorem": "…", "depth": 0}'
+    try:
+        row: Any = json.loads(line)
+    except ValueError as error:
+        raise InputError(f"{where} is no JSON: {error}", hint=hint) from error
+    if not isinstance(row, dict):
+        raise InputError(f"{where} is no JSON object", hint=hint)
+    for key in (*_TEXTS, "depth"):
+        if key not in row:
+            raise InputError(f"{where} has no {key!r}", hint=hint)
+    for key in _TEXTS:
+        if not isinstance(row[key], str) or not row[key].strip():
+            raise InputError(f"{where}: {key!r} is not a text, or is empty", hint=hint)
+    depth = row["depth"]
+    if isinstance(depth, bool) or not isinstance(depth, int) or depth < 0:
+        raise InputError(f"{where}: 'depth' is not a number of steps: {depth!r}", hint=hint)
+    # The sampler takes the space around a tactic off, so it is not to be learnt either.
+    return Pair(row["state"], row["tactic"].strip(), row["theorem"], depth)
+
+
+def _found(path: Path, on_problem: Callable[[str], None]) -> Iterator[Pair]:
+    from burnqed.trajectories.store import iter_steps, read_records
+
+    directory = path / TRAJECTORIES if (path / TRAJECTORIES).is_dir() else path
+    if directory == path and not any(path.glob("part-*.parquet")):
+        raise InputError(
+            f"{path} holds no trajectories",
+            hint="a run of `burn-qed search`; to train on an evaluation, name its trajectories/ itself",
+        )
+    records = read_records(directory, on_problem)
+    proved = {record.theorem for record in records if record.outcome == "proved"}
+    for batch in iter_steps(directory, columns=_COLUMNS, on_problem=lambda _told_already: None):
+        columns = (batch.column(name).to_pylist() for name in _COLUMNS)
+        for theorem, state, tactic, depth, on_path in zip(*columns, strict=True):
+            if on_path and theorem in proved:
+                yield Pair(state, tactic.strip(), theorem, depth, found=True)
+
+
+# ------------------------------------------------------------------------------------ choosing
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """How much of what: steps that a search found count `extra_weight` times beside a sample."""
+
+    extra_weight: int = 10
+    base_sample: int = 10_000
+    val_share: float = 0.05
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """What is trained and validated on. `repeats[i]` is how often `train[i]` comes in an epoch."""
+
+    train: tuple[Pair, ...]
+    repeats: tuple[int, ...]
+    val: tuple[Pair, ...]
+    duplicates: int  # pairs that were there already, in validation or in training
+    withheld: int  # pairs that are not trained on because --val has their theorem
+
+
+def choose(
+    base: Sequence[Source], extra: Sequence[Source], val: Sequence[Source], mixture: Mixture
+) -> Chosen:
+    """Distinct pairs, validation apart from training by theorem, the rest mixed as asked.
+
+    A pair that was both given and found by a search is one that was found.
+    """
+    found = [pair for source in extra for pair in source.pairs]
+    given = [pair for source in base for pair in source.pairs]
+    apart = [pair for source in val for pair in source.pairs]
+    if not val:
+        apart = [p for p in (*found, *given) if _is_validation(p.theorem, mixture.val_share)]
+    theorems = {pair.theorem for pair in apart}
+    free_found = [pair for pair in found if pair.theorem not in theorems]
+    free_given = [pair for pair in given if pair.theorem not in theorems]
+    seen: set[tuple[str, str]] = set()
+    kept = [_distinct(pairs, seen) for pairs in (apart, free_found, free_given)]
+    kept_val, kept_found, kept_given = kept
+    free = len(apart) + len(free_found) + len(free_given)
+    withheld = len(found) + len(given) + (len(apart) if val else 0) - free
+    if extra and len(kept_given) > mixture.base_sample:
+        chance = random.Random(f"base {mixture.seed}")
+        places = sorted(chance.sample(range(len(kept_given)), mixture.base_sample))
+        kept_given = [kept_given[place] for place in places]
+    _check(kept_found + kept_given, kept_val, 0.0 if val else mixture.val_share)
+    return Chosen(
+        train=(*kept_found, *kept_given),
+        repeats=(mixture.extra_weight,) * len(kept_found) + (1,) * len(kept_given),
+        val=tuple(kept_val),
+        duplicates=free - sum(map(len, kept)),
+        withheld=withheld,
+    )
+
+
+def _is_validation(theorem: str, share: float) -> bool:
+    """By the theorem's name alone, so that no later training takes in what an earlier one set aside.
+
+    Salted: what is trained on is often all from one split of a set, made by the same hash.
+    """
+    return share > 0 and split_of(f"validation {theorem}", (1 - share, share, 0.0)) == "val"
+
+
+def _distinct(pairs: Iterable[Pair], seen: set[tuple[str, str]]) -> list[Pair]:
+    """Those whose key is new; `seen` grows."""
+    kept = []
+    for pair in pairs:
+        if pair.key not in seen:
+            seen.add(pair.key)
+            kept.append(pair)
+    return kept
+
+
+def _check(train: Sequence[Pair], val: Sequence[Pair], share: float) -> None:
+    if not train:
+        raise InputError(
+            "nothing is left to train on",
+            hint="validation has all the theorems; give another --val, or a smaller --val-share",
+        )
+    if share and not val:
+        raise InputError(
+            f"no theorem falls into the {share:.0%} for validation: there are too few",
+            hint="a larger --val-share, --val FILE, or --val-share 0 to train without",
+        )

@@ -1,0 +1,295 @@
+"""Training a policy from beginning to end: data, model, loop, and what is left in a directory."""
+
+from __future__ import annotations
+
+import json
+import random
+import shutil
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field, replace
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Literal, Protocol
+
+import torch
+from accelerate import Accelerator
+
+from burnqed.core.errors import BurnQedError, InputError
+from burnqed.core.runs import MANIFEST, open_run, publish
+from burnqed.policy.models.load import Loaded, load
+from burnqed.policy.prompt import PromptSettings
+from burnqed.training import log
+from burnqed.training.baseline import baseline_loss
+from burnqed.training.batches import Encoded, encode
+from burnqed.training.checkpoints import BEST, find_checkpoint
+from burnqed.training.curve import save_curve
+from burnqed.training.lora import Adapting, Base, find_base, identity, own_settings, prepare
+from burnqed.training.pairs import Chosen, Mixture, Pair, choose, read_found, read_source
+from burnqed.training.sft import Loop, Material, Plan, Told
+
+RESULT = "result.json"
+NANO = "nano"
+_LAST = 50  # steps over which the last training loss is taken
+
+Dtype = Literal["auto", "bf16", "fp32"]
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that decides the result. A prompt setting that is None is the base's own."""
+
+    data: tuple[Path, ...]
+    extra: tuple[Path, ...] = ()
+    val: tuple[Path, ...] = ()
+    base: str = NANO
+    nano_size: str = "6m"
+    mixture: Mixture = field(default_factory=Mixture)
+    adapting: Adapting = field(default_factory=Adapting)
+    plan: Plan = field(default_factory=Plan)
+    dtype: Dtype = "auto"
+    prompt: str | None = None
+    max_length: int | None = None
+    tactic_tokens: int | None = None
+    matched: int = 256  # held-out pairs that the trained model is asked about
+
+
+class Watcher(Protocol):
+    """Whoever looks on: is told how it goes, and may say that it is enough."""
+
+    def warn(self, problem: str) -> None: ...
+
+    def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]: ...
+
+    def told(self, told: Told) -> None: ...
+
+    def stop(self) -> bool: ...
+
+
+def train_policy(job: Job, out: Path, watcher: Watcher, *, resume: bool) -> dict[str, Any] | None:
+    """What is in result.json in the end; None when it was stopped before."""
+    accelerator = Accelerator(mixed_precision="no")  # `TacticLoss` says what is computed in what
+    base = None if job.base == NANO else find_base(job.base)
+    chosen, asked = _data(job, watcher)
+    asked |= _settings(job, accelerator)
+    fresh = not (out / MANIFEST).exists()
+    if accelerator.is_main_process:
+        if base is not None:
+            asked["base_identity"] = identity(base)
+        open_run(out, asked, resume=resume)
+        find_checkpoint(out)  # tidies up
+    accelerator.wait_for_everyone()
+    if (out / RESULT).exists():
+        finished: dict[str, Any] = json.loads((out / RESULT).read_text(encoding="utf-8"))
+        return finished
+    try:
+        ready = _ready(job, base, chosen, out, accelerator, watcher)
+    except BurnQedError:
+        if fresh and accelerator.is_main_process:  # nothing was begun: the next try may be another
+            shutil.rmtree(out / NANO, ignore_errors=True)
+            (out / MANIFEST).unlink(missing_ok=True)
+        raise
+    loop, train, val = ready
+    done = loop.run(watcher.stop, watcher.told)
+    if not accelerator.is_main_process:
+        return {} if done else None
+    return _leave(job, loop, chosen, (train, val), done=done)
+
+
+# -------------------------------------------------------------------------------------- before
+
+
+def _data(job: Job, watcher: Watcher) -> tuple[Chosen, dict[str, Any]]:
+    """What is trained on, and how the manifest names it."""
+    read = {
+        "data": [read_source(path, watcher.warn) for path in job.data],
+        "extra_data": [read_found(path, watcher.warn) for path in job.extra],
+        "val": [read_source(path, watcher.warn) for path in job.val],
+    }
+    told = {
+        key: [{"path": str(s.path), "pairs": len(s.pairs), "checksum": s.checksum} for s in sources]
+        for key, sources in read.items()
+    }
+    return choose(read["data"], read["extra_data"], read["val"], job.mixture), told
+
+
+def _settings(job: Job, accelerator: Any) -> dict[str, Any]:
+    nano = {"nano_size": job.nano_size} if job.base == NANO else {}
+    path = Path(job.base)
+    return {
+        "command": "train policy",
+        "base": str(path.resolve()) if job.base != NANO and path.is_dir() else job.base,
+        **nano,
+        **asdict(job.mixture),
+        **asdict(job.adapting),
+        **asdict(job.plan),
+        "dtype": job.dtype,
+        "prompt": job.prompt,
+        "max_length": job.max_length,
+        "tactic_tokens": job.tactic_tokens,
+        "processes": accelerator.num_processes,
+        "version": version("burn-qed"),
+    }
+
+
+def _prompt(job: Job, own: PromptSettings) -> PromptSettings:
+    """The base's own settings, with what was asked for in their place."""
+    tactic = job.tactic_tokens or own.tactic_tokens
+    longest = job.max_length or own.max_length
+    if longest <= tactic:
+        raise InputError(
+            f"--max-length {longest} leaves no room for a prompt beside {tactic} tokens of a tactic",
+            hint="a larger --max-length, or a smaller --tactic-tokens",
+        )
+    return PromptSettings(job.prompt or own.format, longest - tactic, tactic)
+
+
+def _nano(job: Job, chosen: Chosen, out: Path, accelerator: Any) -> Base:
+    """A small model of random weights, with a tokenizer made for what it is to read."""
+    from burnqed.training.nano import SETTINGS, create
+
+    directory = out / NANO
+    if accelerator.is_main_process and not directory.is_dir():
+        texts = (text for pair in chosen.train for text in (pair.state, pair.tactic))
+        create(directory, job.nano_size, texts, job.plan.seed, _prompt(job, SETTINGS))
+    accelerator.wait_for_everyone()
+    return Base(str(directory.resolve()))
+
+
+def _ready(
+    job: Job, base: Base | None, chosen: Chosen, out: Path, accelerator: Any, watcher: Watcher
+) -> tuple[Loop, Encoded, Encoded]:
+    """The model and the data, in memory, where a checkpoint or the base leaves off."""
+    base = base or _nano(job, chosen, out, accelerator)
+    checkpoint = find_checkpoint(out)
+    precision = _precision(job.dtype, accelerator.device)
+    # It plans anew for each length of a batch, which takes longer than the attention itself.
+    torch.backends.cuda.enable_cudnn_sdp(False)
+    torch.manual_seed(job.plan.seed)
+    device = "cpu" if accelerator.device.type == "cpu" else str(accelerator.device)
+    loaded = prepare(base, job.adapting, device, precision, checkpoint)
+    settings = _prompt(job, own_settings(base, loaded))
+    loaded = replace(loaded, settings=settings)
+    _check_room(loaded)
+    with watcher.counted("tokenising", len(chosen.train) + len(chosen.val)) as one:
+        train = encode(loaded.tokenizer, settings, chosen.train, one)
+        val = encode(loaded.tokenizer, settings, chosen.val, one)
+    material = _material(chosen, train, val)
+    loop = Loop(loaded, material, job.plan, out, accelerator, precision, checkpoint)
+    return loop, train, val
+
+
+def _precision(dtype: Dtype, device: torch.device) -> torch.dtype:
+    if dtype == "auto":
+        fast = device.type == "cuda" and torch.cuda.is_bf16_supported()
+        return torch.bfloat16 if fast else torch.float32
+    return torch.bfloat16 if dtype == "bf16" else torch.float32
+
+
+def _check_room(loaded: Loaded) -> None:
+    room = getattr(loaded.model.config, "max_position_embeddings", None)
+    if room is not None and loaded.settings.max_length > room:
+        raise InputError(
+            f"the model reads {room} tokens, and --max-length is {loaded.settings.max_length}",
+            hint=f"--max-length {room}",
+        )
+
+
+def _material(chosen: Chosen, train: Encoded, val: Encoded) -> Material:
+    if not train.examples:
+        raise InputError("every tactic is longer than a tactic may be", hint="a larger --tactic-tokens")
+    found = [chosen.val[place].found for place in val.places]
+    both = list(zip(val.examples, found, strict=True))
+    return Material(
+        train=train.examples,
+        repeats=tuple(chosen.repeats[place] for place in train.places),
+        val_given=tuple(one for one, is_found in both if not is_found),
+        val_found=tuple(one for one, is_found in both if is_found),
+    )
+
+
+# --------------------------------------------------------------------------------------- after
+
+
+def _leave(
+    job: Job, loop: Loop, chosen: Chosen, encoded: tuple[Encoded, Encoded], *, done: bool
+) -> dict[str, Any] | None:
+    """The curve, and when the training is done its result; that is written last."""
+    out = loop.out
+    train, val = encoded
+    baseline = None
+    if val.examples:
+        baseline = baseline_loss(train.examples, val.examples, len(loop.loaded.tokenizer))
+    entries = log.read_log(out / log.LOG)
+    save_curve(out, entries, baseline)
+    if not done:
+        return None
+    if not (out / BEST).is_dir():  # nothing to choose by: the last is the best
+        loop.keep_as_best()
+    result = _result(job, loop, chosen, encoded, entries)
+    result |= {"baseline_val_loss": baseline} | _matched(job, loop, chosen, val)
+    publish(out / RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+    return result
+
+
+def _matched(job: Job, loop: Loop, chosen: Chosen, val: Encoded) -> dict[str, Any]:
+    """How often the best model says what held-out proofs did, over some of them."""
+    from burnqed.training.match import match
+
+    held_out = [chosen.val[place] for place in val.places]
+    pairs = random.Random(f"match {job.plan.seed}").sample(held_out, min(job.matched, len(held_out)))
+    if not pairs:
+        return {}
+    found = match(load(loop.out / BEST, str(loop.accelerator.device)), pairs)
+    return {
+        "val_matched_pairs": found.pairs,
+        "val_top1": found.first / found.pairs,
+        f"val_top{found.n}": found.among / found.pairs,
+    }
+
+
+def _result(
+    job: Job, loop: Loop, chosen: Chosen, encoded: tuple[Encoded, Encoded],
+    entries: list[dict[str, Any]],
+) -> dict[str, Any]:  # fmt: skip
+    train, val = encoded
+    evaluations = [entry for entry in entries if entry["kind"] == "eval"]
+    losses = [entry["loss"] for entry in entries if entry["kind"] == "train"]
+    last = evaluations[-1] if evaluations else {}
+    best = next((e for e in evaluations if e["step"] == loop.progress.best_step), {})
+    parameters = list(loop.loaded.model.parameters())
+    return {
+        "base": job.base,
+        "method": job.adapting.method,
+        "parameters": sum(p.numel() for p in parameters),
+        "trained_parameters": sum(p.numel() for p in parameters if p.requires_grad),
+        "device": str(loop.accelerator.device),
+        "dtype": str(loop.module.precision).removeprefix("torch."),
+        "prompt": asdict(loop.loaded.settings),
+        "steps": loop.progress.step,
+        "epochs": round(loop.progress.step / loop.order.per_epoch, 3),
+        "seconds": round(loop.progress.seconds, 3),
+        "tokens": loop.progress.tokens,
+        "tokens_per_second": round(loop.progress.tokens / max(loop.progress.seconds, 1e-9), 1),
+        "train_examples": len(train.examples),
+        "train_theorems": _theorems(chosen.train),
+        "val_examples": len(val.examples),
+        "val_theorems": _theorems(chosen.val),
+        "val_trajectory_examples": len(loop.material.val_found),
+        "dropped": train.dropped + val.dropped,
+        "duplicates": chosen.duplicates,
+        "withheld": chosen.withheld,
+        "train_loss": sum(losses[-_LAST:]) / len(losses[-_LAST:]),
+        "val_loss": last.get("val_loss"),
+        "val_trajectory_loss": last.get("val_trajectory_loss"),
+        "val_accuracy": last.get("val_accuracy"),
+        "first_val_loss": evaluations[0].get("val_loss") if evaluations else None,
+        "best_step": loop.progress.best_step or loop.progress.step,
+        "best_val_loss": best.get("val_loss"),
+        "best_val_trajectory_loss": best.get("val_trajectory_loss"),
+        "best_val_accuracy": best.get("val_accuracy"),
+    }
+
+
+def _theorems(pairs: tuple[Pair, ...]) -> int:
+    return len({pair.theorem for pair in pairs})

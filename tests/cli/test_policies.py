@@ -1,0 +1,130 @@
+"""Where tactics come from: options that do not go together, and a taught model from end to end."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from burnqed.cli.policies import Choice, choice
+from burnqed.core.errors import InputError
+from burnqed.lean.process import LaunchSpec
+from burnqed.trajectories.store import iter_rows
+from tests.policy.tiny import tiny_llama
+
+BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
+STATES = [f"a b : Nat\n⊢ a + {i} + b = b + (a + {i})" for i in range(40)]
+
+
+def run(*arguments: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+    out = subprocess.run(
+        [BURN_QED, *map(str, arguments)], capture_output=True, text=True, timeout=300, check=False
+    )
+    assert out.returncode == code, out
+    assert "Traceback" not in out.stderr
+    return out
+
+
+@pytest.mark.parametrize(
+    ("given", "meant"),
+    [
+        ({"policy": None}, Choice("portfolio")),
+        ({"policy": None, "model": "m"}, Choice("local", "m")),
+        ({"policy": "mix", "model": "m", "prompt": "colons"}, Choice("mix", "m", prompt="colons")),
+        (
+            {"policy": "openai", "url": "u", "logprobs": False},
+            Choice("openai", url="u", logprobs=False),
+        ),
+    ],
+)
+def test_what_options_mean(given: dict[str, Any], meant: Choice) -> None:
+    assert choice(**given) == meant
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        ({"policy": "oracle"}, "no policy oracle"),
+        ({"policy": "local"}, "needs a model"),
+        ({"policy": "mix"}, "needs a model"),
+        ({"policy": "sglang"}, "needs a server"),
+        ({"policy": "openai", "model": "m"}, "needs a server"),
+        ({"policy": "portfolio", "model": "m"}, "has no model"),
+        ({"policy": "local", "model": "m", "url": "u"}, "asks no server"),
+        ({"policy": "sglang", "url": "u", "logprobs": False}, "has log-probabilities"),
+        ({"policy": "local", "model": "m", "prompt": "chat"}, "no prompt format chat"),
+    ],
+)
+def test_what_does_not_go_together(given: dict[str, Any], told: str) -> None:
+    with pytest.raises(InputError, match=told) as raised:
+        choice(**given)
+    assert raised.value.hint
+
+
+def test_how_many_and_how_warm_depends_on_the_policy() -> None:
+    assert choice("portfolio").candidates == choice("mix", "m").candidates == 32
+    assert choice("local", "m").candidates == 8
+    assert choice("local", "m").temperature == 0
+    assert choice("openai", url="u").temperature == 1
+
+
+# --------------------------------------------------------------------- a model that was taught
+
+
+@pytest.fixture(scope="module")
+def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny model that learnt from pairs to answer sums with one tactic and nothing else."""
+    directory = tmp_path_factory.mktemp("taught")
+    pairs = directory / "pairs.jsonl"
+    rows = [
+        {"state": state, "tactic": "omega", "theorem": f"t{i}", "depth": 0}
+        for i, state in enumerate(STATES)
+    ]
+    pairs.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    base = tiny_llama(directory / "base")
+    run(
+        "train", "policy", "--data", pairs, "--base", base, "--out", directory / "run",
+        "--method", "full",
+        "--steps", "60", "--batch", "8", "--accumulate", "1", "--lr", "0.01", "--prompt", "colons",
+    )  # fmt: skip
+    return directory / "run" / "best"
+
+
+def test_a_taught_model_says_what_it_learnt(taught: Path) -> None:
+    asked = run("model", taught, "--ask", STATES[0].replace("\n", "\\n"), "--json")
+    said = json.loads(asked.stdout)
+    assert said["prompt"] == "colons"
+    assert said["candidates"][0][0] == "omega"
+    assert -0.5 < said["candidates"][0][1] <= 0
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("policy", ["local", "mix"])
+def test_a_taught_model_proves_theorems(
+    taught: Path, tmp_path: Path, lean_launch: LaunchSpec, policy: str
+) -> None:
+    index = tmp_path / "sums.json"
+    entries = [
+        {"name": f"sum_{i}", "statement": f"∀ a b : Nat, a + {i} + b = b + (a + {i})", "file_path": "S"}
+        for i in range(3)
+    ]
+    index.write_text(json.dumps({"theorems": entries}), encoding="utf-8")
+    options = ("--policy", policy, "--model", taught, "--nodes", "2", "--workers", "1")
+    out = run("search", "--theorems", index, "--out", tmp_path / "run", *options, "--json")
+    assert json.loads(out.stdout)["proved"] == 3
+    rows = list(iter_rows(tmp_path / "run" / "trajectories"))
+    assert any(row.tactic == "omega" and row.on_proof_path for row in rows)
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))
+    assert (manifest["policy"], manifest["model"]) == (policy, str(taught))
+    assert len(manifest["model_identity"]) == 64
+    refused = run("search", "--theorems", index, "--out", tmp_path / "run", "--resume", code=2)
+    assert "policy was" in refused.stderr, "another policy is another run"
+
+
+def test_a_model_that_is_not_there(tmp_path: Path) -> None:
+    out = run("prove", "1 = 1", "--model", tmp_path / "absent", code=2)
+    assert "absent" in out.stderr

@@ -1,0 +1,181 @@
+"""`burn-qed train policy` and `burn-qed export` as a user runs them: killed, stopped, resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from burnqed.cli.main import app
+from burnqed.core.errors import InputError
+from burnqed.training.log import read_log
+from tests.policy.tiny import tiny_llama
+from tests.training.samples import pairs, write_jsonl
+
+BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
+PATIENCE = 120.0
+SMALL = (
+    "--method", "full", "--dtype", "fp32", "--prompt", "colons", "--max-length", "256",
+    "--tactic-tokens", "32", "--val-share", "0.2", "--lr", "3e-3", "--save-every", "5",
+    "--eval-every", "10",
+)  # fmt: skip
+# More threads than cores is what makes small models slow.
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    here = tmp_path_factory.mktemp("train")
+    tiny_llama(here / "model")
+    write_jsonl(here / "pairs.jsonl", pairs(160))
+    return here
+
+
+def command(inputs: Path, out: Path, *options: str) -> list[str]:
+    given = ("--data", str(inputs / "pairs.jsonl"), "--base", str(inputs / "model"))
+    return [BURN_QED, "train", "policy", *given, "--out", str(out), *SMALL, *options]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def alone() -> Iterator[None]:
+    """What runs in this process computes as the others do."""
+    torch.set_num_threads(1)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("ACCELERATE_USE_CPU", "true")
+        yield
+
+
+def burn_qed(*arguments: str) -> Any:
+    """In this process, which has torch loaded; what it prints as JSON."""
+    done = CliRunner().invoke(app, [*arguments, "--json"], catch_exceptions=False)
+    assert done.exit_code == 0, done
+    return json.loads(done.stdout)
+
+
+def train(inputs: Path, out: Path, *options: str) -> Any:
+    return burn_qed(*command(inputs, out, *options)[1:])
+
+
+def saved(out: Path) -> int:
+    """The step of the last checkpoint; 0 when there is none, or it is just being replaced."""
+    try:
+        return int(json.loads((out / "checkpoint" / "state.json").read_text())["step"])
+    except FileNotFoundError:
+        return 0
+
+
+def interrupted(inputs: Path, out: Path, number: signal.Signals, *options: str) -> int:
+    """Send a signal once the training has left a checkpoint of its own."""
+    before = saved(out)
+    with subprocess.Popen(
+        command(inputs, out, *options), env=ENVIRONMENT, stderr=subprocess.DEVNULL
+    ) as process:
+        end = time.monotonic() + PATIENCE
+        while saved(out) <= before:
+            assert process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.01)
+        process.send_signal(number)
+        return process.wait(PATIENCE)
+
+
+def steps(out: Path) -> list[Any]:
+    return [
+        (entry["kind"], entry["step"], entry.get("loss", entry.get("val_loss")))
+        for entry in read_log(out / "log.jsonl")
+    ]
+
+
+def test_killed_and_stopped_it_ends_as_if_undisturbed(tmp_path: Path, inputs: Path) -> None:
+    options = ("--batch", "4", "--accumulate", "2", "--steps", "120")
+    whole = train(inputs, tmp_path / "whole", *options)
+    out = tmp_path / "disturbed"
+    assert interrupted(inputs, out, signal.SIGKILL, *options) == -signal.SIGKILL
+    assert not (out / "result.json").exists()
+    assert interrupted(inputs, out, signal.SIGTERM, "--resume", *options) == 128 + signal.SIGTERM
+    assert not (out / "result.json").exists()
+    again = train(inputs, out, "--resume", *options)
+    assert again["val_loss"] == whole["val_loss"]
+    assert again["best_val_loss"] == whole["best_val_loss"]
+    assert steps(out) == steps(tmp_path / "whole")
+    assert train(inputs, out, "--resume", *options) == again
+
+
+def test_two_processes_train_as_one(tmp_path: Path, inputs: Path) -> None:
+    """Over gloo; 5 x 1 on two processes is 10 x 1 on one, down to a last step that is not full."""
+    one = train(inputs, tmp_path / "one", "--batch", "10", "--accumulate", "1", "--epochs", "1")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    workers = []
+    for rank in range(2):
+        environment = {
+            **ENVIRONMENT, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2",
+            "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
+        }  # fmt: skip
+        options = ("--batch", "5", "--accumulate", "1", "--epochs", "1", "--json")
+        workers.append(
+            subprocess.Popen(
+                command(inputs, tmp_path / "two", *options), env=environment, text=True,
+                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            )
+        )  # fmt: skip
+    said = [worker.communicate(timeout=PATIENCE) for worker in workers]
+    assert [worker.returncode for worker in workers] == [0, 0], said
+    two = json.loads(said[0][0])
+    assert said[1][0] == ""
+    assert one["train_examples"] % 10 != 0
+    assert two["steps"] == one["steps"]
+    assert two["val_loss"] == pytest.approx(one["val_loss"], abs=1e-4)
+    for ours, theirs in zip(steps(tmp_path / "one"), steps(tmp_path / "two"), strict=True):
+        assert ours == (theirs[0], theirs[1], pytest.approx(theirs[2], abs=1e-4))
+
+
+def test_a_model_from_nothing_is_trained_and_exported(tmp_path: Path, inputs: Path) -> None:
+    out = tmp_path / "nano"
+    result = burn_qed(
+        "train", "policy", "--data", str(inputs / "pairs.jsonl"), "--base", "nano", "--steps", "6",
+        "--batch", "8", "--accumulate", "1", "--val-share", "0.2", "--out", str(out),
+    )  # fmt: skip
+    assert result["method"] == "full"
+    assert result["val_loss"] < result["first_val_loss"]
+    assert result["parameters"] == result["trained_parameters"] > 3e6
+    told = burn_qed("export", str(out), "--out", str(tmp_path / "model"), "--verify")
+    verified = told["verified"]
+    assert verified["merge_difference"] == 0.0
+    assert (tmp_path / "model" / "README.md").is_file()
+    with pytest.raises(InputError, match="not empty"):
+        burn_qed("export", str(out), "--out", str(tmp_path / "model"))
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (("--method", "half"), "no method half"),
+        (("--dtype", "fp8"), "no dtype fp8"),
+        (("--load", "int8", "--method", "lora"), "no way to load int8"),
+        (("--load", "nf4"), "four bits cannot be trained"),
+        (("--prompt", "shout"), "no prompt format shout"),
+        (("--base", "nano", "--method", "lora"), "random weights"),
+        (("--base", "nowhere"), "there is no model nowhere"),
+        (("--data", "nowhere.jsonl"), "cannot read nowhere.jsonl"),
+    ],
+)
+def test_wrong_options_are_told(
+    tmp_path: Path, inputs: Path, options: tuple[str, ...], said: str
+) -> None:
+    told = CliRunner().invoke(app, command(inputs, tmp_path / "out", *options)[1:]).exception
+    assert isinstance(told, InputError)
+    assert said in told.message
+    assert not (tmp_path / "out").exists()

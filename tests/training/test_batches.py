@@ -1,0 +1,96 @@
+"""The order of examples, how steps are cut, and that the loss is on tactics alone."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from pathlib import Path
+
+import pytest
+import torch
+
+from burnqed.policy.models.load import load
+from burnqed.policy.prompt import Example, PromptSettings
+from burnqed.training.baseline import baseline_loss
+from burnqed.training.batches import Order, collate, encode, micro_batches, tactic_tokens
+from burnqed.training.loss import TacticLoss
+from tests.policy.tiny import Kind, tiny_llama, tiny_tokenizer
+from tests.training.samples import pairs
+
+LENGTHS = [(i * 37) % 91 + 5 for i in range(203)]
+
+
+def test_every_example_comes_as_often_as_asked_in_each_epoch() -> None:
+    repeats = [3 if i % 10 == 0 else 1 for i in range(203)]
+    order = Order(LENGTHS, repeats, 8, seed=0)
+    assert order.per_epoch == math.ceil(sum(repeats) / 8)
+    epochs = [
+        [order.step(epoch * order.per_epoch + i) for i in range(order.per_epoch)] for epoch in range(2)
+    ]
+    for epoch in epochs:
+        assert Counter(place for step in epoch for place in step) == Counter(dict(enumerate(repeats)))
+        assert sorted(map(len, epoch))[1:] == [8] * (order.per_epoch - 1)
+    assert epochs[0] != epochs[1]
+
+
+def test_the_order_is_a_function_of_seed_and_step() -> None:
+    once = [Order(LENGTHS, [1] * 203, 8, seed=3).step(i) for i in range(60)]
+    assert [Order(LENGTHS, [1] * 203, 8, seed=3).step(i) for i in reversed(range(60))] == once[::-1]
+    assert [Order(LENGTHS, [1] * 203, 8, seed=4).step(i) for i in range(60)] != once
+
+
+def test_steps_have_examples_of_like_length() -> None:
+    order = Order(LENGTHS, [1] * 203, 8, seed=0)
+    steps = [order.step(i) for i in range(order.per_epoch)]
+    padded = sum(len(step) * max(LENGTHS[i] for i in step) for step in steps)
+    assert padded < 1.2 * sum(LENGTHS)
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 8])
+def test_processes_share_a_step(world: int) -> None:
+    step = tuple(range(10))
+    seen = [batch for rank in range(world) for batch in micro_batches(step, 3, rank, world)]
+    counted = [place for batch, counts in seen if counts for place in batch]
+    assert sorted(counted) == list(step)
+    # Everybody has something to do, or gradients could not be added up.
+    assert all(list(micro_batches(step, 3, rank, world)) for rank in range(world))
+
+
+def test_long_tactics_are_dropped_and_counted() -> None:
+    given = pairs(20)
+    encoded = encode(tiny_tokenizer(), PromptSettings("colons", 100, 6), given)
+    assert encoded.dropped == 10
+    assert [given[place].tactic for place in encoded.places] == ["omega"] * 10
+
+
+@pytest.mark.parametrize("kind", ["bytes", "metaspace", "both"])
+def test_a_batch_has_the_loss_of_its_examples_one_by_one(tmp_path: Path, kind: Kind) -> None:
+    """Padding changes nothing, and no token of a prompt is in the loss."""
+    loaded = load(tiny_llama(tmp_path / "model", kind=kind), "cpu", "float32")
+    encoded = encode(loaded.tokenizer, PromptSettings("deepseek", 300, 40), pairs(9))
+    module = TacticLoss(loaded.model, torch.float32)
+    together, correct = module(collate(encoded.examples, padding=7))
+    expected, right = 0.0, 0
+    for one in encoded.examples:
+        logits = loaded.model(torch.tensor([one.ids])).logits[0].log_softmax(-1)
+        for place in range(one.prompt_length, len(one.ids)):
+            expected -= float(logits[place - 1, one.ids[place]])
+            right += int(logits[place - 1].argmax()) == one.ids[place]
+    assert float(together) == pytest.approx(expected, rel=1e-5)
+    assert int(correct) == right
+    assert tactic_tokens(encoded.examples) == len(collate(encoded.examples).targets)
+
+
+def test_the_baseline_is_a_distribution_and_copies() -> None:
+    """Over a vocabulary of 8: what is copied is cheap, and all probabilities of a token sum to one."""
+    train = [Example((1, 2, 3, 2, 3, 0), 3), Example((4, 5, 5, 4, 5, 0), 3)] * 20
+    probabilities = [
+        math.exp(-baseline_loss(train, [Example((2, 3, token), 2)], 8)) for token in range(8)
+    ]
+    assert sum(probabilities) == pytest.approx(1.0)
+    copied, common, strange = probabilities[2], probabilities[4], probabilities[7]
+    assert copied > common > strange > 0
+    # The mean per token, of examples of different lengths.
+    mixed = baseline_loss(train, [Example((2, 3, 2, 0), 2), Example((2, 3, 7), 2)], 8)
+    single = [-math.log(probabilities[token]) for token in (2, 0, 7)]
+    assert mixed == pytest.approx(sum(single) / 3)

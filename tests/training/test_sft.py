@@ -1,0 +1,272 @@
+"""Training: it learns, and however it is cut up, stopped or resumed it is the same training."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from burnqed.core.errors import InfrastructureError, InputError, SetupError
+from burnqed.policy.models.load import load
+from burnqed.policy.prompt import PromptSettings, read_settings
+from burnqed.training import checkpoints
+from burnqed.training.checkpoints import publish_directory, read_progress, recover
+from burnqed.training.log import read_log
+from burnqed.training.lora import Adapting
+from burnqed.training.loss import TacticLoss
+from burnqed.training.pairs import Mixture
+from burnqed.training.policy import Job, train_policy
+from burnqed.training.sft import Plan, lr_at
+from tests.policy.tiny import tiny_llama
+from tests.training.samples import Watcher, pairs, write_jsonl, write_run
+
+FULL = Adapting("full")
+SMALL = {"prompt": "colons", "max_length": 256, "tactic_tokens": 32}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def one_thread() -> None:
+    torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_llama(tmp_path_factory.mktemp("base") / "model")
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_jsonl(tmp_path_factory.mktemp("data") / "pairs.jsonl", pairs(160))
+
+
+def job(model: Path, data: Path, plan: Plan, **more: Any) -> Job:
+    settings: dict[str, Any] = {
+        "adapting": FULL, "mixture": Mixture(val_share=0.2), **SMALL, **more,
+    }  # fmt: skip
+    return Job(data=(data,), base=str(model), plan=plan, dtype="fp32", **settings)
+
+
+def run(asked: Job, out: Path, **more: Any) -> dict[str, Any]:
+    result = train_policy(asked, out, Watcher(), resume=more.get("resume", False))
+    assert result is not None
+    return result
+
+
+def losses(out: Path, kind: str = "train", key: str = "loss") -> list[float]:
+    return [entry[key] for entry in read_log(out / "log.jsonl") if entry["kind"] == kind]
+
+
+def test_it_learns_and_beats_the_baseline(tmp_path: Path, model: Path, data: Path) -> None:
+    plan = Plan(batch=16, accumulate=1, steps=80, lr=1e-2, eval_every=20)
+    result = run(job(model, data, plan), tmp_path / "out")
+    assert result["val_loss"] < 0.5 * result["baseline_val_loss"] < 0.5 * result["first_val_loss"]
+    assert result["val_accuracy"] > 0.8
+    assert result["best_val_loss"] == min(losses(tmp_path / "out", "eval", "val_loss")[1:])
+    assert (result["steps"], result["dropped"], result["duplicates"]) == (80, 0, 0)
+    assert result["train_examples"] + result["val_examples"] == 160
+    names = {path.name for path in (tmp_path / "out").iterdir()}
+    files = {"manifest.json", "log.jsonl", "curve.png", "curve.svg", "result.json"}
+    assert names == {*files, "checkpoint", "best"}
+    # What is left behind can be asked, in the way it was trained.
+    best = load(tmp_path / "out" / "best", "cpu", "float32")
+    assert best.settings == PromptSettings("colons", 224, 32)
+    manifest = json.loads((tmp_path / "out" / "manifest.json").read_text())
+    assert manifest["data"][0]["pairs"] == 160
+    assert len(manifest["base_identity"]) == 64
+
+
+def test_accumulation_changes_nothing(tmp_path: Path, model: Path, data: Path) -> None:
+    curves = []
+    for batch, accumulate in ((8, 1), (1, 8), (3, 1)):
+        out = tmp_path / f"{batch}"
+        plan = Plan(batch=batch, accumulate=accumulate, steps=12, lr=3e-3, eval_every=6)
+        run(job(model, data, plan), out)
+        curves.append((losses(out), losses(out, "eval", "val_loss")))
+    for ours, theirs in zip(curves[0], curves[1], strict=True):
+        assert ours == pytest.approx(theirs, abs=2e-4)
+    assert curves[0][0] != pytest.approx(curves[2][0], abs=2e-2)
+
+
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_a_stopped_training_goes_on_as_if_nothing_had_been(
+    tmp_path: Path, model: Path, data: Path, method: Any
+) -> None:
+    adapting = Adapting(method, dropout=0.3)
+    plan = Plan(batch=4, accumulate=2, steps=15, lr=3e-3, eval_every=4, save_every=6)
+    asked = job(model, data, plan, adapting=adapting)
+    whole = run(asked, tmp_path / "whole")
+    out = tmp_path / "stopped"
+    assert train_policy(asked, out, Watcher(stop_after=7), resume=False) is None
+    assert read_progress(out / "checkpoint").step == 7
+    assert not (out / "result.json").exists()
+    with pytest.raises(InputError, match="holds a run already"):
+        run(asked, out)
+    with pytest.raises(InputError, match="lr was"):
+        run(replace(asked, plan=replace(plan, lr=1e-3)), out, resume=True)
+    # As a process leaves it that was killed three steps later, in the middle of a line.
+    with (out / "log.jsonl").open("a") as file:
+        file.write('{"kind": "train", "step": 8, "loss": 9.0}\n{"kind": "train", "st')
+    again = run(asked, out, resume=True)
+    assert again["val_loss"] == whole["val_loss"]
+    assert losses(out) == losses(tmp_path / "whole")
+    steps = [(e["kind"], e["step"]) for e in read_log(out / "log.jsonl")]
+    assert len(steps) == len(set(steps)) == 15 + 5
+    assert run(asked, out, resume=True) == again  # done is done
+
+
+def test_an_adapter_is_trained_and_continued(tmp_path: Path, model: Path, data: Path) -> None:
+    plan = Plan(batch=8, accumulate=1, steps=10, lr=1e-2, eval_every=10)
+    first = run(job(model, data, plan, adapting=Adapting(rank=4)), tmp_path / "first")
+    assert first["trained_parameters"] < 0.3 * first["parameters"]
+    best = tmp_path / "first" / "best"
+    assert json.loads((best / "adapter_config.json").read_text())["base_model_name_or_path"] == str(
+        model
+    )
+    assert read_settings(best) == PromptSettings("colons", 224, 32)
+    # Nothing is said about prompts: the adapter's own.
+    asked = replace(
+        job(tmp_path / "first", data, plan, adapting=Adapting(rank=4)),
+        prompt=None, max_length=None, tactic_tokens=None,
+    )  # fmt: skip
+    second = run(asked, tmp_path / "second")
+    assert second["prompt"] == first["prompt"]
+    assert second["first_val_loss"] == pytest.approx(first["best_val_loss"], abs=1e-5)
+    assert second["val_loss"] < first["val_loss"]
+    with pytest.raises(InputError, match="only --method lora"):
+        run(replace(asked, adapting=FULL), tmp_path / "third")
+    # The search reads it merged: the same model.
+    loaded = load(tmp_path / "second" / "best", "cpu", "float32")
+    assert loaded.settings == PromptSettings("colons", 224, 32)
+
+
+def test_what_was_found_has_a_loss_of_its_own(tmp_path: Path, model: Path, data: Path) -> None:
+    found = write_run(tmp_path / "run", range(60))
+    plan = Plan(batch=8, accumulate=1, steps=4, eval_every=2)
+    mixture = Mixture(extra_weight=3, base_sample=40, val_share=0.2)
+    result = run(job(model, data, plan, extra=(found,), mixture=mixture), tmp_path / "out")
+    assert result["val_trajectory_examples"] > 0
+    assert result["val_trajectory_loss"] != result["val_loss"]
+    entry = read_log(tmp_path / "out" / "log.jsonl")[-1]
+    assert entry["val_trajectory_loss"] == result["val_trajectory_loss"]
+
+
+def test_without_validation_the_last_is_the_best(tmp_path: Path, model: Path, data: Path) -> None:
+    plan = Plan(batch=8, accumulate=1, steps=3)
+    result = run(job(model, data, plan, mixture=Mixture(val_share=0.0)), tmp_path / "out")
+    assert (result["val_loss"], result["baseline_val_loss"], result["best_step"]) == (None, None, 3)
+    assert load(tmp_path / "out" / "best", "cpu", "float32")
+
+
+def test_a_loss_that_is_no_number_ends_it(
+    tmp_path: Path, model: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    calls = 0
+    whole = TacticLoss.forward
+
+    def breaks(self: TacticLoss, batch: Any) -> Any:
+        nonlocal calls
+        loss, correct = whole(self, batch)
+        calls += self.training
+        return loss * (math.nan if calls > 5 and self.training else 1.0), correct
+
+    monkeypatch.setattr(TacticLoss, "forward", breaks)
+    plan = Plan(batch=8, accumulate=1, steps=12, eval_every=12, save_every=2)
+    with pytest.raises(InfrastructureError, match="step 6: the loss is nan"):
+        run(job(model, data, plan), tmp_path / "out")
+    assert read_progress(tmp_path / "out" / "checkpoint").step == 4
+    kept = load(tmp_path / "out" / "checkpoint", "cpu", "float32").model
+    assert all(bool(p.isfinite().all()) for p in kept.parameters())
+
+
+@pytest.mark.parametrize(("steps", "warmup"), [(100, 0.1), (1, 0.03), (10, 0.0), (5, 1.0)])
+def test_the_learning_rate_rises_and_falls(steps: int, warmup: float) -> None:
+    plan = Plan(lr=2.0, warmup=warmup)
+    rates = [lr_at(step, steps, plan) for step in range(steps)]
+    top = rates.index(max(rates))
+    assert max(rates) == pytest.approx(2.0)
+    assert rates[: top + 1] == sorted(rates[: top + 1])
+    assert rates[top:] == sorted(rates[top:], reverse=True)
+    assert all(rate > 0 for rate in rates)
+    if steps == 100:
+        assert rates[0] == pytest.approx(0.2)
+        assert rates[55] == pytest.approx(1.0)
+
+
+def test_a_model_too_short_for_the_prompts_is_refused(tmp_path: Path, data: Path) -> None:
+    short = tiny_llama(tmp_path / "short", positions=128)
+    with pytest.raises(InputError, match="reads 128 tokens") as caught:
+        run(job(short, data, Plan(steps=1)), tmp_path / "out")
+    assert caught.value.hint == "--max-length 128"
+    with pytest.raises(InputError, match="leaves no room"):
+        run(job(short, data, Plan(steps=1), max_length=32), tmp_path / "out")
+    # Nothing was begun, so the next try may be another one.
+    assert run(job(short, data, Plan(steps=1), max_length=128), tmp_path / "out")["steps"] == 1
+
+
+def test_four_bits_need_their_package(
+    tmp_path: Path, model: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "bitsandbytes", None)
+    with pytest.raises(SetupError, match="bitsandbytes") as caught:
+        run(job(model, data, Plan(steps=1), adapting=Adapting(nf4=True)), tmp_path / "out")
+    assert "pip install bitsandbytes" in caught.value.hint
+
+
+def test_gradients_are_the_same_with_activations_made_twice(
+    tmp_path: Path, model: Path, data: Path
+) -> None:
+    plan = Plan(batch=8, accumulate=1, steps=5, lr=3e-3)
+    for method in ("full", "lora"):
+        for twice in (False, True):
+            adapting = Adapting(method, dropout=0.0, checkpointing=twice)
+            run(job(model, data, plan, adapting=adapting), tmp_path / f"{method}{twice}")
+        once, again = (losses(tmp_path / f"{method}{twice}") for twice in (False, True))
+        assert once == pytest.approx(again, abs=1e-5)
+
+
+def test_bfloat16_learns_too(tmp_path: Path, model: Path, data: Path) -> None:
+    plan = Plan(batch=16, accumulate=1, steps=20, lr=1e-2, eval_every=10)
+    asked = replace(job(model, data, plan), dtype="bf16")
+    result = run(asked, tmp_path / "out")
+    assert result["dtype"] == "bfloat16"
+    assert result["val_loss"] < 0.7 * result["first_val_loss"]
+    kept = load(tmp_path / "out" / "checkpoint", "cpu", "float32").model
+    weights = torch.cat([p.flatten() for p in kept.parameters()])
+    assert not torch.equal(weights, weights.bfloat16().float())  # the weights are float32
+
+
+def test_a_directory_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
+    target = tmp_path / "checkpoint"
+
+    def write(text: str) -> Any:
+        return lambda directory: (directory / "file").write_text(text)
+
+    def fails(directory: Path) -> None:
+        (directory / "file").write_text("half")
+        raise OSError(28, "No space left on device")
+
+    publish_directory(target, write("one"))
+    with pytest.raises(InfrastructureError, match="No space left"):
+        publish_directory(target, fails)
+    assert (target / "file").read_text() == "one"
+    publish_directory(target, write("two"))
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+    # Killed between the two renames: the old one is taken back.
+    target.rename(checkpoints._beside(target, "old"))
+    write("half")(_made(checkpoints._beside(target, "new")))
+    recover(target)
+    assert (target / "file").read_text() == "two"
+    publish_directory(target, write("three"))
+    assert (target / "file").read_text() == "three"
+    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir()
+    return directory
