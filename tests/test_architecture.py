@@ -28,7 +28,7 @@ LAYERS = (
 )
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 # Loaded where they are used, and not with the command line.
-HEAVY = {"torch", "transformers", "peft", "ray", "httpx", "pyarrow", "matplotlib"}
+HEAVY = {"torch", "transformers", "peft", "accelerate", "ray", "httpx", "pyarrow", "matplotlib"}
 EXTRA = HEAVY - {"pyarrow", "matplotlib"}  # not even installed by a plain install
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -27,6 +27,7 @@ from burnqed.core.errors import SetupError
 from burnqed.policy.candidates import Sample
 from burnqed.policy.local.decoder import Decoder, Run
 from burnqed.policy.local.generate import Ending, Wanted, beam, draw, numbers_of
+from burnqed.policy.local.graphs import Recorder, rounded
 from tests.policy.tiny import tiny_llama
 
 END = 2
@@ -151,6 +152,41 @@ def test_the_end_is_found_in_what_went_on_after_it() -> None:
     assert ending.first([5, 9, 9, END], logprobs) == Sample("5 9 9", -7.0, 3, True)
     assert ending.first([5, END, 9, 9], logprobs) == Sample("5", -3.0, 2, True)
     assert ending.first([5, 6, 7, END], logprobs) == Sample("5 6 7", -15.0, 4, True)
+
+
+def again(go: Callable[[], torch.Tensor]) -> tuple[Callable[[], None], torch.Tensor]:
+    """What a GPU's recording does, by doing it again."""
+    result = go()
+
+    def replay() -> None:
+        result.copy_(go())
+
+    return replay, result
+
+
+@pytest.mark.parametrize("prompts", [PROMPTS, PROMPTS[:3], PROMPTS[2:]])
+def test_what_is_played_back_is_the_same(model: Any, prompts: list[list[int]]) -> None:
+    """In a grid that is larger than what is asked for, and for one batch after the other."""
+    decoder = Decoder(model, 64)
+    recorder = Recorder(decoder, again)
+    for seed in range(2):
+        wanted = [Wanted(4 + i, 0.8, seed + i) for i in range(len(prompts))]
+        likeliest = [Wanted(3, 0.0, 0)] * len(prompts)
+        shape = rounded(len(prompts), max(map(len, prompts)), 8, LIMIT)
+        lengths = [len(prompt) for prompt in prompts]
+        with torch.inference_mode():
+            logits, kept = decoder.read(prompts, shape.width)
+            drawn = recorder.run(kept, lengths, shape).draw(logits, wanted, ENDING)
+            stepped = draw(recorder.run(kept, lengths, shape), logits, wanted, ENDING)
+            best = beam(recorder.run(kept, lengths, shape), logits, likeliest, ENDING)
+            run, logits = begun(model, prompts)
+            plain = draw(run, logits, wanted, ENDING)
+            run, logits = begun(model, prompts)
+            plain_best = beam(run, logits, likeliest, ENDING)
+        for ways in zip(drawn, stepped, plain, strict=True):
+            assert as_set(ways[0]) == as_set(ways[1]) == as_set(ways[2])
+        for one, other in zip(best, plain_best, strict=True):
+            assert as_set(one) == as_set(other)
 
 
 @pytest.mark.parametrize("width", [1, 3, 8])

@@ -103,7 +103,7 @@ def test_the_card_says_what_it_is(tmp_path: Path, trained: Path) -> None:
     assert f"{result['baseline_val_loss']:.4f}" in card
     assert "pairs.jsonl | 160" in card
     assert "Format `colons`" in card
-    assert "--policy" in card
+    assert "--model model" in card
     assert str(trained.parent) not in card  # nobody else has this directory
 
 

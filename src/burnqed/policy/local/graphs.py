@@ -7,7 +7,7 @@ place in the grid of prompts × samples.
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -38,11 +38,31 @@ def rounded(prompts: int, width: int, per_prompt: int, longest: int) -> Shape:
     return Shape(1 << (prompts - 1).bit_length(), -(-width // _WIDTH) * _WIDTH, per_prompt, longest)
 
 
+Pass = Callable[[], Tensor]
+# From a pass, a way to do it again, and the tensor that has its result each time.
+Record = Callable[[Pass], tuple[Callable[[], None], Tensor]]
+
+
+def record_on_gpu(go: Pass) -> tuple[Callable[[], None], Tensor]:
+    """Record a pass. Libraries set themselves up when first called, so it is done twice before."""
+    stream = torch.cuda.Stream()
+    stream.wait_stream(torch.cuda.current_stream())
+    with torch.cuda.stream(stream):
+        for _ in range(2):
+            go()
+    torch.cuda.current_stream().wait_stream(stream)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        result = go()
+    return graph.replay, result
+
+
 class Recorder:
     """The recordings of one model, the latest few."""
 
-    def __init__(self, decoder: Decoder) -> None:
+    def __init__(self, decoder: Decoder, record: Record = record_on_gpu) -> None:
         self.decoder = decoder
+        self.record = record
         self._recordings: OrderedDict[Shape, _Recording] = OrderedDict()
 
     def run(self, kept: Tensor, lengths: Sequence[int], shape: Shape) -> RecordedRun:
@@ -51,7 +71,7 @@ class Recorder:
         if recording is None:
             while len(self._recordings) >= _KEPT:
                 self._recordings.popitem(last=False)
-            recording = _Recording(self.decoder, shape, kept)
+            recording = _Recording(self.decoder, shape, kept, self.record)
         self._recordings[shape] = recording
         recording.begin(kept, lengths)
         return RecordedRun(recording, lengths)
@@ -60,7 +80,7 @@ class Recorder:
 class _Recording:
     """One pass over a full grid, with the tensors that it reads and writes."""
 
-    def __init__(self, decoder: Decoder, shape: Shape, kept: Tensor) -> None:
+    def __init__(self, decoder: Decoder, shape: Shape, kept: Tensor, record: Record) -> None:
         layers, _, _, heads, _, size = kept.shape
         device, rows = kept.device, shape.prompts * shape.per_prompt
         self.shape = shape
@@ -78,15 +98,7 @@ class _Recording:
         def go() -> Tensor:
             return decoder.forward(attending, self.tokens, self.positions, 0)
 
-        stream = torch.cuda.Stream()
-        stream.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(stream):
-            for _ in range(2):  # libraries set themselves up when first called
-                go()
-        torch.cuda.current_stream().wait_stream(stream)
-        self.graph = torch.cuda.CUDAGraph()
-        with torch.cuda.graph(self.graph):
-            self.logits = go()
+        self.replay, self.logits = record(go)
 
     def begin(self, kept: Tensor, lengths: Sequence[int]) -> None:
         self.hidden.fill_(True)
@@ -101,7 +113,7 @@ class _Recording:
         if position == 0:
             self.unseen.fill_(True)
         self.unseen[position] = False
-        self.graph.replay()
+        self.replay()
 
 
 class RecordedRun:
