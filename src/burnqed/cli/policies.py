@@ -12,6 +12,7 @@ import typer
 from burnqed.cli import tables
 from burnqed.core.errors import InputError
 from burnqed.core.ports import Policy
+from burnqed.lean.pool import default_size, usable_cores
 from burnqed.policy.mix import Mix
 from burnqed.policy.portfolio import Portfolio
 from burnqed.policy.prompt import PromptSettings
@@ -150,8 +151,12 @@ class Prepared:
             await model.close()
 
 
-def prepare(choice: Choice) -> Prepared:
-    """Load what is to be loaded, in front of the user and before anything is searched."""
+def prepare(choice: Choice, workers: int | None = None) -> Prepared:
+    """Load what is to be loaded, in front of the user and before anything is searched.
+
+    A model on the CPU takes the cores that `workers` Leans leave it: threads that wait for a core keep
+    the others waiting.
+    """
     about: dict[str, Any] = {"policy": choice.kind}
     match choice.kind:
         case "portfolio":
@@ -161,6 +166,10 @@ def prepare(choice: Choice) -> Prepared:
             from burnqed.policy.models.load import load
 
             loaded = with_prompt(load(choice.model or "", choice.device), choice)
+            if loaded.device == "cpu":
+                import torch
+
+                torch.set_num_threads(max(1, usable_cores() - (workers or default_size())))
             about |= {
                 "model": str(choice.model),
                 "model_identity": loaded.identity,

@@ -34,10 +34,15 @@ T = TypeVar("T")
 Kind = Literal["any", "clean", "fresh"]
 
 
+def usable_cores() -> int:
+    """The cores that this process may use."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
+    return cores or 1
+
+
 def default_size() -> int:
     """Workers for this machine: three quarters of the cores we may use, 1 to 16."""
-    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
-    return max(1, min(16, int(0.75 * (cores or 1))))
+    return max(1, min(16, int(0.75 * usable_cores())))
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:

@@ -100,7 +100,7 @@ def eval_command(
     modules = sets.modules_of(index, imports)
     sets.check_out(out)
     found, spec = compose.lean(toolchain, project, modules)
-    prepared = policies.prepare(chosen)
+    prepared = policies.prepare(chosen, workers)
     candidates = chosen.candidates if candidates is None else candidates
     asked: dict[str, Any] = {
         "command": "eval", "theorems": index.name, "theorems_checksum": index.checksum,

@@ -85,7 +85,7 @@ def prove_command(
     found, spec = compose.lean(toolchain, project, modules)
     chosen = policies.choice(policy, model, url, device, prompt, logprobs)
     budget = Budget(nodes=nodes, candidates=candidates or chosen.candidates, seconds=seconds)
-    job = _Job(spec, policies.prepare(chosen), budget, seed, found.label)
+    job = _Job(spec, policies.prepare(chosen, workers), budget, seed, found.label)
     if "sorry" in words:
         code = _prove_file(job, path, text, source.body, workers, write, as_json)
     else:

@@ -67,7 +67,7 @@ def search_command(
     sets.check_out(out)
     found, spec = compose.lean(toolchain, project, modules)
     chosen = policies.choice(policy, model, url, device, prompt, logprobs)
-    prepared = policies.prepare(chosen)
+    prepared = policies.prepare(chosen, workers)
     candidates = chosen.candidates if candidates is None else candidates
     warmth = chosen.temperature if temperature is None else temperature
     asked = {
