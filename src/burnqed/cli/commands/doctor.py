@@ -9,6 +9,7 @@ import shutil
 import sys
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
+from importlib.metadata import version
 from importlib.util import find_spec
 
 import typer
@@ -44,7 +45,7 @@ def doctor(as_json: JsonOption = False) -> None:
     Exit codes: 0 all that is needed is there, 3 something is missing.
     """
     checks: tuple[Callable[[], Finding], ...] = (
-        _python, _memory, _node, _installation, _memory_image, _proof, _native, _torch,
+        _python, _memory, _node, _installation, _memory_image, _proof, _native, _models, _training,
     )  # fmt: skip
     findings = [_safely(check) for check in checks]
     if as_json:
@@ -132,11 +133,22 @@ def _native() -> Finding:
     return Finding("Native Lean", True, f"{toolchain.native().version} ({lean})")
 
 
-def _torch() -> Finding:
-    """Torch"""
-    if find_spec("torch") is None:
-        return Finding("Torch", None, "not installed", "optional: for models, later")
-    return Finding("Torch", True, "installed")
+def _models() -> Finding:
+    """Models"""
+    return _packages("Models", ("torch", "transformers", "safetensors", "httpx"), "models")
+
+
+def _training() -> Finding:
+    """Training"""
+    return _packages("Training", ("torch", "transformers", "accelerate", "peft"), "train")
+
+
+def _packages(what: str, needed: tuple[str, ...], extra: str) -> Finding:
+    missing = [name for name in needed if find_spec(name) is None]
+    if missing:
+        fix = f"optional: pip install 'burn-qed[{extra}]'"
+        return Finding(what, None, f"not installed: {', '.join(missing)}", fix)
+    return Finding(what, True, ", ".join(f"{name} {version(name)}" for name in needed))
 
 
 def _print(findings: list[Finding]) -> None:
