@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import itertools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -24,10 +26,16 @@ from transformers import (
 )
 
 from burnqed.core.errors import SetupError
+from burnqed.core.types import Goal
 from burnqed.policy.candidates import Sample
+from burnqed.policy.local import sampler as sampler_module
 from burnqed.policy.local.decoder import Decoder, Run
 from burnqed.policy.local.generate import Ending, Wanted, beam, draw, numbers_of
 from burnqed.policy.local.graphs import Recorder, rounded
+from burnqed.policy.local.sampler import LocalSampler
+from burnqed.policy.models.load import Loaded, load
+from burnqed.policy.prompt import PromptSettings
+from burnqed.policy.sampled import Request, SampledPolicy
 from tests.policy.tiny import tiny_llama
 
 END = 2
@@ -304,3 +312,59 @@ def testnumbers_of_are_even() -> None:
     numbers = np.concatenate([numbers_of(Wanted(8, 1.0, seed), 32).ravel() for seed in range(200)])
     counts, _ = np.histogram(numbers, bins=10, range=(0, 1))
     assert abs(counts / len(numbers) - 0.1).max() < 0.01
+
+
+# ------------------------------------------------------------------------------------ the sampler
+
+
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
+    found = load(tiny_llama(tmp_path_factory.mktemp("loaded")), "cpu")
+    return replace(found, settings=PromptSettings("colons", 64, 8))
+
+
+def by_text(samples: Sequence[Sample]) -> dict[str, Any]:
+    return {sample.text: pytest.approx(sample.logprob, abs=1e-3) for sample in samples}
+
+
+def test_batches_that_fit_into_memory_give_the_same(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sampler = LocalSampler(loaded)
+    requests = [
+        Request("n : Nat\n⊢ " + "n + " * i + "0 = n", 3, float(i % 2), seed=i) for i in range(7)
+    ]
+    together = sampler.sample_now(requests)
+    monkeypatch.setitem(sampler_module._MEMORY, "cpu", 1)  # one prompt at a time
+    apart = sampler.sample_now(requests)
+    assert [len(samples) for samples in together[1::2]] == [3] * 3, "those at temperature 1"
+    for one, other in zip(together, apart, strict=True):
+        assert by_text(one) == by_text(other)
+
+
+def test_the_limit_is_in_tokens_and_what_is_cut_off_says_so(loaded: Loaded) -> None:
+    samples = LocalSampler(loaded).sample_now([Request("⊢ " + "p ∧ " * 300 + "p", 20, 1.0, 0)])[0]
+    assert len(samples) == 20
+    assert max(sample.length for sample in samples) == 8
+    assert {sample.ended for sample in samples if sample.length == 8} >= {False}
+
+
+async def test_searches_that_ask_at_once_are_one_batch(
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sampler = LocalSampler(loaded)
+    sizes: list[int] = []
+    now = sampler.sample_now
+
+    def counting(requests: Sequence[Request]) -> list[list[Sample]]:
+        sizes.append(len(requests))
+        return now(requests)
+
+    monkeypatch.setattr(sampler, "sample_now", counting)
+    policy = SampledPolicy(sampler)
+    goals = [[Goal("g", f"n + {i} = {i} + n")] for i in range(5)]
+    first = await asyncio.gather(*(policy.propose([goal], 4, 1.0, 3) for goal in goals))
+    again = await policy.propose(goals, 4, 1.0, 3)
+    assert sizes == [5], "and what was asked is not asked again"
+    assert [answer for (answer,) in first] == again
+    await policy.close()
