@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -10,9 +11,10 @@ from typing import Any
 
 import pytest
 
-from burnqed.cli.policies import Choice, choice
+from burnqed.cli.policies import Choice, _served_settings, choice
 from burnqed.core.errors import InputError
 from burnqed.lean.process import LaunchSpec
+from burnqed.policy.prompt import PromptSettings, write_settings
 from burnqed.trajectories.store import iter_rows
 from tests.policy.tiny import tiny_llama
 
@@ -57,6 +59,9 @@ def test_what_options_mean(given: dict[str, Any], meant: Choice) -> None:
         ({"policy": "local", "model": "m", "url": "u"}, "asks no server"),
         ({"policy": "sglang", "url": "u", "logprobs": False}, "has log-probabilities"),
         ({"policy": "local", "model": "m", "prompt": "chat"}, "no prompt format chat"),
+        ({"policy": "local", "model": ""}, "needs a model"),
+        ({"policy": "portfolio", "device": "cpu"}, "has no model"),
+        ({"policy": "openai", "url": "u", "device": "cpu"}, "runs where it runs"),
     ],
 )
 def test_what_does_not_go_together(given: dict[str, Any], told: str) -> None:
@@ -68,8 +73,11 @@ def test_what_does_not_go_together(given: dict[str, Any], told: str) -> None:
 def test_how_many_and_how_warm_depends_on_the_policy() -> None:
     assert choice("portfolio").candidates == choice("mix", "m").candidates == 32
     assert choice("local", "m").candidates == 8
-    assert choice("local", "m").temperature == 0
-    assert choice("openai", url="u").temperature == 1
+    assert choice("local", "m").temperature(None) == 0
+    assert choice("openai", url="u").temperature(None) == 1
+    assert choice("local", "m").temperature(0.5) == choice("openai", url="u").temperature(0.5) == 0.5
+    with pytest.raises(InputError, match="cannot say what is likeliest"):
+        choice("sglang", url="u").temperature(0.0)
 
 
 # --------------------------------------------------------------------- a model that was taught
@@ -119,10 +127,36 @@ def test_a_taught_model_proves_theorems(
     rows = list(iter_rows(tmp_path / "run" / "trajectories"))
     assert any(row.tactic == "omega" and row.on_proof_path for row in rows)
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))
-    assert (manifest["policy"], manifest["model"]) == (policy, str(taught))
+    assert (manifest["policy"], manifest["model"]) == (policy, str(taught.resolve()))
     assert len(manifest["model_identity"]) == 64
     refused = run("search", "--theorems", index, "--out", tmp_path / "run", "--resume", code=2)
     assert "policy was" in refused.stderr, "another policy is another run"
+
+
+def test_a_served_directory_says_how_it_is_asked(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    write_settings(tmp_path, PromptSettings("proofstep", 448, 64))
+    own = _served_settings(choice("openai", str(tmp_path), url="u"))
+    assert own == PromptSettings("proofstep", 448, 64)
+    assert capsys.readouterr().err == ""
+    given = choice("openai", str(tmp_path), url="u", prompt="colons", tactic_tokens=32)
+    assert _served_settings(given) == PromptSettings("colons", 448, 32)
+    assert _served_settings(choice("openai", "some-model", url="u")) == PromptSettings()
+    assert "--prompt" in capsys.readouterr().err
+
+
+def test_a_server_that_is_not_there_leaves_no_run_behind(tmp_path: Path) -> None:
+    index = tmp_path / "one.json"
+    entry = {"name": "a", "statement": "1 = 1", "file_path": "A"}
+    index.write_text(json.dumps({"theorems": [entry]}), encoding="utf-8")
+    with socket.socket() as taken:  # bound, and nobody listens
+        taken.bind(("127.0.0.1", 0))
+        url = f"http://127.0.0.1:{taken.getsockname()[1]}"
+        options = ("--policy", "sglang", "--url", url, "--prompt", "colons")
+        out = run("search", "--theorems", index, "--out", tmp_path / "run", *options, code=3)
+    assert url in out.stderr
+    assert not (tmp_path / "run").exists()
 
 
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:

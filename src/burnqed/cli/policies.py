@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
 import typer
@@ -12,10 +13,10 @@ import typer
 from burnqed.cli import tables
 from burnqed.core.errors import InputError
 from burnqed.core.ports import Policy
-from burnqed.lean.pool import default_size, usable_cores
+from burnqed.lean.pool import default_size, run_sync, usable_cores
 from burnqed.policy.mix import Mix
 from burnqed.policy.portfolio import Portfolio
-from burnqed.policy.prompt import PromptSettings
+from burnqed.policy.prompt import PromptSettings, read_settings
 from burnqed.policy.sampled import SampledPolicy, Sampler
 
 if TYPE_CHECKING:  # it loads torch
@@ -68,6 +69,18 @@ PromptOption = Annotated[
         "burn-qed wrote says it by itself.",
     ),
 ]
+PromptTokensOption = Annotated[
+    int | None,
+    typer.Option(min=1, help="Tokens of a prompt at most; by itself as in training, or 1920."),
+]
+TacticTokensOption = Annotated[
+    int | None,
+    typer.Option(min=2, help="Tokens of a tactic at most; by itself as in training, or 128."),
+]
+DtypeOption = Annotated[
+    str,
+    typer.Option("--dtype", help="Of a local model: float32, bfloat16, or auto (bfloat16 on a GPU)."),
+]
 TemperatureOption = Annotated[
     float | None,
     typer.Option(
@@ -88,44 +101,58 @@ class Choice:
     model: str | None = None
     url: str | None = None
     device: str = "auto"
+    dtype: str = "auto"
     prompt: str | None = None
+    prompt_tokens: int | None = None
+    tactic_tokens: int | None = None
     logprobs: bool = True
 
     @property
     def candidates(self) -> int:
         return _CANDIDATES[self.kind]
 
-    @property
-    def temperature(self) -> float:
-        """A server samples; the others can say what is likeliest."""
-        return SAMPLING if self.kind in _SERVED else 0.0
+    def temperature(self, given: float | None) -> float:
+        """What was given, or the usual: a server samples, the others can say what is likeliest."""
+        usual = SAMPLING if self.kind in _SERVED else 0.0
+        if given is not None and given <= 0 < usual:
+            raise InputError(
+                f"--policy {self.kind} samples, and cannot say what is likeliest",
+                hint=f"leave out --temperature, or give one above 0; the default is {usual:g}",
+            )
+        return usual if given is None else given
+
+    def settings(self, own: PromptSettings) -> PromptSettings:
+        """A model's own way of being asked, with what was given in its place."""
+        return PromptSettings(
+            self.prompt or own.format,
+            self.prompt_tokens or own.prompt_tokens,
+            self.tactic_tokens or own.tactic_tokens,
+        )
 
 
-def choice(
-    policy: str | None,
-    model: str | None = None,
-    url: str | None = None,
-    device: str = "auto",
-    prompt: str | None = None,
-    logprobs: bool = True,
-) -> Choice:
-    """What the options mean together."""
-    if prompt is not None:
-        PromptSettings(format=prompt)  # it refuses what is none
-    kind = policy or ("local" if model else "portfolio")
+def choice(policy: str | None, model: str | None = None, **rest: Any) -> Choice:
+    """What the options mean together; `rest` are the other fields of a choice."""
+    kind: Any = policy or ("portfolio" if model is None else "local")
     if kind not in get_args(Kind):
         raise InputError(f"no policy {kind}", hint=f"--policy is one of {', '.join(get_args(Kind))}")
-    if kind in _WITH_MODEL and model is None:
+    found = Choice(kind, model, **rest)
+    found.settings(PromptSettings())  # it refuses a format that is none
+    if kind in _WITH_MODEL and not model:
         raise InputError(f"--policy {kind} needs a model", hint="--model DIR, or --model smollm2")
-    if kind in _SERVED and url is None:
+    if kind in _SERVED and found.url is None:
         raise InputError(f"--policy {kind} needs a server", hint="--url http://HOST:PORT")
-    if kind == "portfolio" and model is not None:
-        raise InputError("the portfolio has no model", hint="--policy local or --policy mix uses it")
-    if kind != "openai" and not logprobs:
+    if kind == "portfolio" and found != Choice("portfolio"):
+        raise InputError(
+            "the portfolio has no model, and nothing that could be set about one",
+            hint="--policy local or --policy mix uses a model",
+        )
+    if kind != "openai" and not found.logprobs:
         raise InputError(f"--policy {kind} has log-probabilities", hint="leave out --no-logprobs")
-    if kind not in _SERVED and url is not None:
+    if kind not in _SERVED and found.url is not None:
         raise InputError(f"--policy {kind} asks no server", hint="--policy sglang or openai does")
-    return Choice(kind, model, url, device, prompt, logprobs)  # type: ignore[arg-type]  # checked above
+    if kind in _SERVED and (found.device, found.dtype) != ("auto", "auto"):
+        raise InputError("a server's model runs where it runs", hint="leave out --device and --dtype")
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,58 +171,92 @@ class Prepared:
             return
         model = SampledPolicy(self.sampler)
         try:
-            for warning in await self.sampler.check():
-                tables.warn(warning)
+            await self.sampler.check()
             yield Mix(model, Portfolio()) if self.choice.kind == "mix" else model
         finally:
             await model.close()
 
 
 def prepare(choice: Choice, workers: int | None = None) -> Prepared:
-    """Load what is to be loaded, in front of the user and before anything is searched.
+    """Load what is to be loaded, ask servers, in front of the user and before a run is begun.
 
     A model on the CPU takes the cores that `workers` Leans leave it: threads that wait for a core keep
     the others waiting.
     """
-    about: dict[str, Any] = {"policy": choice.kind}
     match choice.kind:
         case "portfolio":
-            return Prepared(choice, about)
+            return Prepared(choice, {"policy": choice.kind})
         case "local" | "mix":
             from burnqed.policy.local.sampler import LocalSampler
-            from burnqed.policy.models.load import load
 
-            loaded = with_prompt(load(choice.model or "", choice.device), choice)
+            loaded = load_model(choice)
             if loaded.device == "cpu":
                 import torch
 
                 torch.set_num_threads(max(1, usable_cores() - (workers or default_size())))
-            about |= {
-                "model": str(choice.model),
+            about = _about(choice, loaded.settings) | {
                 "model_identity": loaded.identity,
-                "prompt": loaded.settings.format,
+                "dtype": loaded.dtype,
             }
             return Prepared(choice, about, LocalSampler(loaded))
         case "sglang":
             from burnqed.policy.sglang import SglangConfig, SglangSampler
 
-            about |= {"model": choice.model, "url": choice.url, "prompt": choice.prompt}
-            return Prepared(choice, about, SglangSampler(SglangConfig(**_address(choice))))
+            settings = _served_settings(choice)
+            sglang = SglangConfig(url=choice.url or "", model=choice.model, settings=settings)
+            checked = _checked(lambda: SglangSampler(sglang))
+            return Prepared(choice, _about(choice, settings), checked)
         case "openai":
             from burnqed.policy.openai import OpenAIConfig, OpenAISampler
 
-            about |= {"model": choice.model, "url": choice.url, "prompt": choice.prompt}
-            config = OpenAIConfig(**_address(choice), logprobs=choice.logprobs)
-            return Prepared(choice, about, OpenAISampler(config))
+            settings = _served_settings(choice)
+            openai = OpenAIConfig(
+                url=choice.url or "", model=choice.model, settings=settings, logprobs=choice.logprobs
+            )
+            checked = _checked(lambda: OpenAISampler(openai))
+            about = _about(choice, settings) | {"logprobs": choice.logprobs}
+            return Prepared(choice, about, checked)
 
 
-def with_prompt(loaded: Loaded, choice: Choice) -> Loaded:
-    """The model, asked in the way that the options say, if they do."""
-    if choice.prompt is None:
-        return loaded
-    return replace(loaded, settings=replace(loaded.settings, format=choice.prompt))
+def load_model(choice: Choice) -> Loaded:
+    """The local model, asked in the way that the options say, if they do."""
+    from burnqed.policy.models.load import load
+
+    loaded = load(choice.model or "", choice.device, choice.dtype)
+    return replace(loaded, settings=choice.settings(loaded.settings))
 
 
-def _address(choice: Choice) -> dict[str, Any]:
-    settings = PromptSettings(format=choice.prompt) if choice.prompt else PromptSettings()
-    return {"url": choice.url, "model": choice.model, "settings": settings}
+def _about(choice: Choice, settings: PromptSettings) -> dict[str, Any]:
+    """Where a server is does not decide what it says: a run may go on with another."""
+    path = Path(choice.model or "")
+    return {
+        "policy": choice.kind,
+        "model": str(path.resolve()) if choice.model and path.exists() else choice.model,
+        "prompt": f"{settings.format} {settings.prompt_tokens}+{settings.tactic_tokens}",
+    }
+
+
+def _served_settings(choice: Choice) -> PromptSettings:
+    """A served directory that can be read here says how its model is asked."""
+    own = read_settings(Path(choice.model)) if choice.model and Path(choice.model).is_dir() else None
+    if own is None and choice.prompt is None:
+        tables.warn(
+            f"the served model is asked in the format {PromptSettings().format}; if it was trained "
+            "with another, give --prompt, or its directory as --model"
+        )
+    return choice.settings(own or PromptSettings())
+
+
+def _checked(make: Callable[[], Sampler]) -> Sampler:
+    """A sampler that was found to work, and one that was never used: it belongs to one event loop."""
+
+    async def check() -> tuple[str, ...]:
+        sampler = make()
+        try:
+            return await sampler.check()
+        finally:
+            await sampler.close()
+
+    for warning in run_sync(check()):
+        tables.warn(warning)
+    return make()

@@ -24,9 +24,12 @@ WIDE = 1000  # columns where there is no terminal: nobody wraps names in a file 
 
 
 def console() -> Console:
-    """Standard output; what is wide is only folded where somebody looks at it."""
-    found = Console()
-    return found if found.is_terminal else Console(width=WIDE)
+    """Standard output; what is wide is only folded where somebody looks at it.
+
+    Brackets are brackets: a tactic such as `simp [h]` is no markup.
+    """
+    found = Console(markup=False, emoji=False)
+    return found if found.is_terminal else Console(markup=False, emoji=False, width=WIDE)
 
 
 def folding(*titles: str, title: str = "") -> Table:

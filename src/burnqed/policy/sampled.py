@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from burnqed.core.errors import InfrastructureError
+from burnqed.core.errors import BurnQedError, InfrastructureError
 from burnqed.core.types import Candidate, Goal
 from burnqed.policy.candidates import Sample, candidates_from
 from burnqed.policy.prompt import FORMATS, PromptSettings, state_text
@@ -136,7 +136,7 @@ class SampledPolicy:
             raise
         except Exception as error:
             for request in batch:
-                self._fail(request, error)
+                self._fail(request, error if isinstance(error, BurnQedError) else _failed(error))
             return
         for request, candidates in zip(batch, found, strict=True):
             self._answers[request].set_result(candidates)
@@ -154,6 +154,15 @@ class SampledPolicy:
             if not oldest.done():
                 return
             self._answers.popitem(last=False)
+
+
+def _failed(error: Exception) -> InfrastructureError:
+    """Trouble with the model says nothing about a theorem: it must stop a run, not be an outcome."""
+    return InfrastructureError(
+        f"the model failed: {type(error).__name__}: {error}",
+        hint="fewer --candidates or --workers need less memory; what was finished is saved, --resume "
+        "goes on",
+    )
 
 
 def _was_closed() -> InfrastructureError:

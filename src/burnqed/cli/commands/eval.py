@@ -60,9 +60,12 @@ def eval_command(
     policy: policies.PolicyOption = None,
     model: policies.ModelOption = None,
     url: policies.UrlOption = None,
-    prompt: policies.PromptOption = None,
     logprobs: policies.LogprobsOption = True,
+    prompt: policies.PromptOption = None,
+    prompt_tokens: policies.PromptTokensOption = None,
+    tactic_tokens: policies.TacticTokensOption = None,
     device: policies.DeviceOption = "auto",
+    dtype: policies.DtypeOption = "auto",
     candidates: policies.CandidatesOption = None,
     depth: sets.DepthOption = 50,
     seconds: sets.SecondsOption = None,
@@ -93,7 +96,10 @@ def eval_command(
     Exit codes: 0 every theorem was searched (proved or not), 2 some statements are wrong, 3 some could
     not be searched because Lean failed, 130 or 143 stopped by a signal.
     """
-    chosen = policies.choice(policy, model, url, device, prompt, logprobs)
+    chosen = policies.choice(
+        policy, model, url=url, logprobs=logprobs, prompt=prompt, prompt_tokens=prompt_tokens,
+        tactic_tokens=tactic_tokens, device=device, dtype=dtype,
+    )  # fmt: skip
     nodes, warmth = sets.read_budgets(budgets), _temperature(temperature, pass_n, chosen)
     index = sets.chosen(theorems, leak_rule, split)
     earlier = None if against is None else _earlier(against, index, nodes)
@@ -150,13 +156,13 @@ def _json(result: IterationResult, earlier: IterationResult | None) -> dict[str,
 
 def _temperature(given: float | None, attempts: int, policy: policies.Choice) -> float:
     if given is None:
-        return policy.temperature if attempts == 1 else policies.SAMPLING
+        return policy.temperature(None) if attempts == 1 else policies.SAMPLING
     if given == 0 and attempts > 1:
         raise InputError(
             f"{attempts} attempts at temperature 0 are one attempt {attempts} times",
             hint=f"leave out --temperature, or give one above 0; the default is {policies.SAMPLING:g}",
         )
-    return given
+    return policy.temperature(given)
 
 
 def _earlier(path: Path, index: TheoremIndex, budgets: tuple[int, ...]) -> IterationResult:

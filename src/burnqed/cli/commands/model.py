@@ -30,6 +30,7 @@ def model_command(
     seed: compose.SeedOption = 0,
     prompt: policies.PromptOption = None,
     device: policies.DeviceOption = "auto",
+    dtype: policies.DtypeOption = "auto",
     as_json: compose.JsonOption = False,
 ) -> None:
     """Load a model, say what it is, and ask it for tactics.
@@ -45,14 +46,16 @@ def model_command(
 
     Exit codes: 0 it can be used, 2 it is no model, 3 something that it needs is not there.
     """
-    from burnqed.policy.models.load import load
-
-    choice = policies.choice("local", name, None, device, prompt)
-    loaded = policies.with_prompt(load(name, device), choice)
+    choice = policies.choice("local", name, device=device, dtype=dtype, prompt=prompt)
+    loaded = policies.load_model(choice)
     about = _about(name, loaded)
     found = None if ask is None else _ask(loaded, ask.replace("\\n", "\n"), n, temperature, seed)
     if as_json:
-        said = {"candidates": [[c.tactic, c.logprob, c.length] for c in found]} if found else {}
+        said = (
+            {"candidates": [[c.tactic, c.logprob, c.length] for c in found]}
+            if found is not None
+            else {}
+        )
         typer.echo(json.dumps({**about, **said}, ensure_ascii=False))
         return
     table = tables.folding("what", "is", title=name)

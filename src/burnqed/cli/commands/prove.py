@@ -48,9 +48,12 @@ def prove_command(
     policy: policies.PolicyOption = None,
     model: policies.ModelOption = None,
     url: policies.UrlOption = None,
-    prompt: policies.PromptOption = None,
     logprobs: policies.LogprobsOption = True,
+    prompt: policies.PromptOption = None,
+    prompt_tokens: policies.PromptTokensOption = None,
+    tactic_tokens: policies.TacticTokensOption = None,
     device: policies.DeviceOption = "auto",
+    dtype: policies.DtypeOption = "auto",
     candidates: policies.CandidatesOption = None,
     seed: compose.SeedOption = 0,
     imports: compose.ImportOption = None,
@@ -83,7 +86,10 @@ def prove_command(
         raise InputError("--write needs a file with a `sorry` to rewrite")
     modules = tuple(dict.fromkeys(["Init", *(imports or ()), *source.imports]))
     found, spec = compose.lean(toolchain, project, modules)
-    chosen = policies.choice(policy, model, url, device, prompt, logprobs)
+    chosen = policies.choice(
+        policy, model, url=url, logprobs=logprobs, prompt=prompt, prompt_tokens=prompt_tokens,
+        tactic_tokens=tactic_tokens, device=device, dtype=dtype,
+    )  # fmt: skip
     budget = Budget(nodes=nodes, candidates=candidates or chosen.candidates, seconds=seconds)
     job = _Job(spec, policies.prepare(chosen, workers), budget, seed, found.label)
     if "sorry" in words:
@@ -143,7 +149,7 @@ def _watched(view: SearchView, work: Coroutine[Any, Any, T]) -> T:
 
 
 def _prover(job: _Job, workers: int | None) -> AbstractAsyncContextManager[Prover]:
-    settings = Settings(temperature=job.policy.choice.temperature)
+    settings = Settings(temperature=job.policy.choice.temperature(None))
     return compose.prover(job.spec, workers, job.policy, job.budget, settings)
 
 

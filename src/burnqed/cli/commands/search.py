@@ -35,9 +35,12 @@ def search_command(
     policy: policies.PolicyOption = None,
     model: policies.ModelOption = None,
     url: policies.UrlOption = None,
-    prompt: policies.PromptOption = None,
     logprobs: policies.LogprobsOption = True,
+    prompt: policies.PromptOption = None,
+    prompt_tokens: policies.PromptTokensOption = None,
+    tactic_tokens: policies.TacticTokensOption = None,
     device: policies.DeviceOption = "auto",
+    dtype: policies.DtypeOption = "auto",
     candidates: policies.CandidatesOption = None,
     seconds: sets.SecondsOption = None,
     temperature: policies.TemperatureOption = None,
@@ -66,10 +69,13 @@ def search_command(
     modules = sets.modules_of(index, imports)
     sets.check_out(out)
     found, spec = compose.lean(toolchain, project, modules)
-    chosen = policies.choice(policy, model, url, device, prompt, logprobs)
+    chosen = policies.choice(
+        policy, model, url=url, logprobs=logprobs, prompt=prompt, prompt_tokens=prompt_tokens,
+        tactic_tokens=tactic_tokens, device=device, dtype=dtype,
+    )  # fmt: skip
     prepared = policies.prepare(chosen, workers)
     candidates = chosen.candidates if candidates is None else candidates
-    warmth = chosen.temperature if temperature is None else temperature
+    warmth = chosen.temperature(temperature)
     asked = {
         "command": "search", "theorems": index.name, "theorems_checksum": index.checksum,
         "nodes": nodes, "depth": depth, "candidates": candidates, "seconds": seconds,

@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from burnqed.core.errors import SetupError
+from burnqed.core.errors import InfrastructureError, SetupError
 from burnqed.policy.local.attention import Continuations, Prompts, grid
 
 _NUMBERS = itertools.count()
@@ -29,6 +29,7 @@ class Decoder:
 
         self.model = model
         self.device: torch.device = model.device
+        self.closed = False  # set from another thread: the pass after this one does not begin
         self._attending: Prompts | Continuations | None = None
         self._plain = model.config._attn_implementation
         self._name = f"burn_qed_{next(_NUMBERS)}"
@@ -53,6 +54,8 @@ class Decoder:
         self, attending: Prompts | Continuations, tokens: Tensor, positions: Tensor, keep: Tensor | int
     ) -> Tensor:
         """The logits of the tokens in `keep` (0: all), with tokens and positions in one row."""
+        if self.closed:
+            raise InfrastructureError("the model was closed while it was asked")
         self._attending = attending
         self.model.config._attn_implementation = self._name
         try:

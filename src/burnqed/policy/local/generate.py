@@ -17,6 +17,9 @@ from torch import Tensor
 from burnqed.policy.candidates import Sample
 from burnqed.policy.local.attention import grid
 
+_COLDEST = 1e-4
+_STOP_TOKENS = 16  # a stop has at most ten characters, and a token at least a byte of one
+
 
 class Steps(Protocol):
     """A decoder that has read some prompts (`decoder.Run`, `graphs.RecordedRun`)."""
@@ -46,7 +49,7 @@ class Ending:
 
     def is_reached(self, tokens: Sequence[int]) -> bool:
         # A stop is short, and its last character came with the last token.
-        return tokens[-1] in self.tokens or self._has_stop(tokens[-8:])
+        return tokens[-1] in self.tokens or self._has_stop(tokens[-_STOP_TOKENS:])
 
     def first(self, tokens: Sequence[int], logprobs: Sequence[float]) -> Sample:
         """The sample in tokens that went on after its end."""
@@ -161,7 +164,8 @@ def take(logits: Tensor, chances: Tensor, warmth: Tensor) -> tuple[Tensor, Tenso
     With their log-probabilities at temperature 1, whatever the row's temperature [rows, 1] is.
     """
     logprobs = torch.log_softmax(logits.float(), dim=-1)
-    cumulated = torch.softmax(logprobs / warmth, dim=-1).cumsum(-1)
+    # Colder than that, all but the likeliest are nothing already, and the quotient is no number.
+    cumulated = torch.softmax(logprobs / warmth.clamp(min=_COLDEST), dim=-1).cumsum(-1)
     heights = chances * cumulated[:, -1:]
     tokens = torch.searchsorted(cumulated, heights, right=True).clamp_(max=logits.shape[-1] - 1)
     return tokens, logprobs.gather(1, tokens)

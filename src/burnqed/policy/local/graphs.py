@@ -20,7 +20,7 @@ from burnqed.policy.local.decoder import Decoder
 from burnqed.policy.local.generate import Ending, Wanted, numbers_of, take
 
 _LOOK = 4  # passes between two looks whether all samples are at their end
-_KEPT = 12  # recordings
+_ROOM = 16 << 30  # bytes of keys and values in all recordings
 _WIDTH = 128  # prompts are as long as a multiple of it
 
 
@@ -69,9 +69,11 @@ class Recorder:
         """The continuations of prompts that were read; `kept` has the shape's width."""
         recording = self._recordings.pop(shape, None)
         if recording is None:
-            while len(self._recordings) >= _KEPT:
-                self._recordings.popitem(last=False)
             recording = _Recording(self.decoder, shape, kept, self.record)
+            while sum(r.size for r in self._recordings.values()) + recording.size > _ROOM:
+                if not self._recordings:
+                    break
+                self._recordings.popitem(last=False)
         self._recordings[shape] = recording
         recording.begin(kept, lengths)
         return RecordedRun(recording, lengths)
@@ -99,6 +101,10 @@ class _Recording:
             return decoder.forward(attending, self.tokens, self.positions, 0)
 
         self.replay, self.logits = record(go)
+
+    @property
+    def size(self) -> int:
+        return self.prompts.nbytes + self.own.nbytes
 
     def begin(self, kept: Tensor, lengths: Sequence[int]) -> None:
         self.hidden.fill_(True)

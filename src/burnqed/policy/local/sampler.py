@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import torch
@@ -18,8 +18,11 @@ from burnqed.policy.models.load import Loaded
 from burnqed.policy.prompt import FORMATS, PromptSettings, prompt_ids
 from burnqed.policy.sampled import Request
 
-_MEMORY = {"cpu": 1 << 30, "cuda": 8 << 30}  # for the keys and values of the prompts of a batch
+_MEMORY = {"cpu": 1 << 30, "cuda": 8 << 30}  # for the keys and values of a batch
 _STATES = 64  # in one batch
+
+
+Way = Callable[[Steps, Tensor, Sequence[Wanted], Ending], list[list[Sample]]]
 
 
 class LocalSampler:
@@ -51,6 +54,7 @@ class LocalSampler:
         return ()  # the decoder was checked when it was made
 
     async def close(self) -> None:
+        self.decoder.closed = True
         self._thread.shutdown(wait=False, cancel_futures=True)
 
     @torch.inference_mode()
@@ -60,19 +64,36 @@ class LocalSampler:
         answers: list[list[Sample]] = [[] for _ in requests]
         for likeliest in (True, False):
             chosen = [i for i, r in enumerate(requests) if (r.temperature <= 0) == likeliest]
-            for batch in self._batches(chosen, prompts):
-                found = self._generate(
-                    beam if likeliest else draw,
-                    [prompts[i] for i in batch],
-                    [_wanted(requests[i]) for i in batch],
-                )
-                for i, samples in zip(batch, found, strict=True):
-                    answers[i] = samples
+            wanted = {i: _wanted(requests[i]) for i in chosen}
+            for batch in self._batches(wanted, prompts):
+                self._answer(beam if likeliest else draw, batch, prompts, wanted, answers)
         return answers
+
+    def _answer(
+        self,
+        way: Way,
+        batch: Sequence[int],
+        prompts: Sequence[Sequence[int]],
+        wanted: Mapping[int, Wanted],
+        answers: list[list[Sample]],
+    ) -> None:
+        """The samples of a batch; of its halves, if memory does not suffice after all."""
+        try:
+            found = self._generate(way, [prompts[i] for i in batch], [wanted[i] for i in batch])
+        except torch.OutOfMemoryError:
+            if len(batch) == 1:
+                raise
+            torch.cuda.empty_cache()
+            middle = len(batch) // 2
+            self._answer(way, batch[:middle], prompts, wanted, answers)
+            self._answer(way, batch[middle:], prompts, wanted, answers)
+            return
+        for i, samples in zip(batch, found, strict=True):
+            answers[i] = samples
 
     def _generate(
         self,
-        way: Callable[[Steps, Tensor, Sequence[Wanted], Ending], list[list[Sample]]],
+        way: Way,
         prompts: Sequence[Sequence[int]],
         wanted: Sequence[Wanted],
     ) -> list[list[Sample]]:
@@ -88,14 +109,18 @@ class LocalSampler:
             return run.draw(logits, wanted, self.ending)
         return way(run, logits, wanted, self.ending)
 
-    def _batches(self, chosen: Sequence[int], prompts: Sequence[Sequence[int]]) -> Iterator[list[int]]:
+    def _batches(
+        self, wanted: Mapping[int, Wanted], prompts: Sequence[Sequence[int]]
+    ) -> Iterator[list[int]]:
         """Prompts of about the same length together, as many as memory has room for."""
         room = _MEMORY[self.decoder.device.type] // self._per_token
         batch: list[int] = []
-        for i in sorted(chosen, key=lambda i: len(prompts[i])):
-            if batch and (len(batch) + 1) * len(prompts[i]) > room:
+        most = 0  # samples of a prompt
+        for i in sorted(wanted, key=lambda i: len(prompts[i])):
+            most = max(most, wanted[i].n)
+            if batch and (len(batch) + 1) * (len(prompts[i]) + most * self.ending.limit) > room:
                 yield batch
-                batch = []
+                batch, most = [], wanted[i].n
             batch.append(i)
         if batch:
             yield batch
