@@ -254,3 +254,17 @@ def openai(
         return Reply({"object": "text_completion", "choices": choices[::-1]})
 
     return handler
+
+
+def choosy(handler: Handler, refuses: Callable[[str], bool], status: int = 400) -> Handler:
+    """The same, but a request with a prompt that it refuses is refused, with whatever else is in it."""
+
+    def chosen(asked: Asked) -> Reply:
+        body = asked.body or {}
+        prompts = body.get("text", body.get("prompt", []))
+        prompts = [prompts] if isinstance(prompts, str) else prompts
+        if any(refuses(prompt) for prompt in prompts):
+            return Reply({"error": {"message": "input longer than context"}}, status)
+        return handler(asked)
+
+    return chosen

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from burnqed.core.errors import InputError, ServerError
-from burnqed.policy.http import JsonClient, Limits, together
+from burnqed.policy.http import JsonClient, Limits, Refused, key_from, path_of, together
 from tests.policy import servers
 from tests.policy.servers import Reply, Server, in_turn, serve
 
@@ -152,6 +152,15 @@ async def test_what_is_wrong_with_the_request_is_not_tried_again(reply: Reply, s
     assert requests == 1
 
 
+@pytest.mark.parametrize(
+    ("status", "may_pass"),
+    [(400, True), (413, True), (422, True), (404, False), (405, False), (401, False)],
+)
+async def test_what_another_request_may_not_be_refused_for(status: int, may_pass: bool) -> None:
+    error, _ = await refused(in_turn(Reply("no", status)))
+    assert isinstance(error, Refused) == may_pass
+
+
 @pytest.mark.parametrize("status", [401, 403])
 async def test_a_key_that_is_missing(status: int) -> None:
     error, requests = await refused(in_turn(Reply({"error": "who?"}, status)))
@@ -244,10 +253,62 @@ async def test_a_request_can_be_cancelled() -> None:
         assert await this.get("/x") == {"fine": True}
 
 
-@pytest.mark.parametrize("url", ["", "localhost:8000", "ftp://x", "http://", "8000"])
+async def test_a_server_that_is_lost_in_a_run() -> None:
+    """Before its check went well it is not there; after that it was lost, and that costs nothing."""
+    async with serve(in_turn(FINE, FINE, BUSY)) as server:
+        async with client(server.url, QUICK) as this:
+            with suppress(KeyError), this.hurried():
+                await this.get("/x")
+                raise KeyError("a check that did not go well")
+            assert not this._well
+            with this.hurried():
+                await this.get("/x")
+            with pytest.raises(ServerError) as caught:
+                await this.get("/x")
+        assert "start it again" in caught.value.hint
+        assert caught.value.hint.endswith("what was finished is saved, --resume goes on")
+        async with client(server.url, QUICK) as this:
+            with this.hurried(), pytest.raises(ServerError) as caught:
+                await this.get("/x")
+        assert "--resume" not in caught.value.hint
+
+
+def test_a_frozen_server_is_given_up_within_minutes() -> None:
+    """The longest there can be: silence at every attempt. A second one fits in, should it be better."""
+    limits = Limits()
+    assert 2 * limits.silence + limits.longest_wait < limits.whole <= 300
+
+
+WRONG_URLS = [
+    "", "localhost:8000", "ftp://x", "http://", "8000",
+    "http://[::1", "http://127.0.0.1:abc", "http://127.0.0.1:99999", "http://127.0.0.1:0",
+    "http://a\x00b", "http://☠☠",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("url", WRONG_URLS)
 def test_what_is_no_url(url: str) -> None:
-    with pytest.raises(InputError, match="no URL"):
+    with pytest.raises(InputError, match="no URL") as caught:
         JsonClient(url, Limits())
+    assert repr(url) in caught.value.message
+    assert "http://127.0.0.1:8000" in caught.value.hint
+
+
+def test_what_is_a_url() -> None:
+    assert path_of("http://[::1]:8000") == ""
+    assert path_of("https://models.example/v1") == "/v1"
+
+
+@pytest.mark.parametrize("key", ["schlüssel", "secret\n", "two words", "“secret”"])
+def test_a_key_that_cannot_be_sent(key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOME_KEY", key)
+    with pytest.raises(InputError, match="SOME_KEY") as caught:
+        key_from("SOME_KEY")
+    assert key.strip() not in caught.value.message + caught.value.hint
+    monkeypatch.setenv("SOME_KEY", "secret")
+    assert key_from("SOME_KEY") == "secret"
+    monkeypatch.delenv("SOME_KEY")
+    assert key_from("SOME_KEY") is None
 
 
 async def test_no_proxy_for_this_machine(monkeypatch: pytest.MonkeyPatch) -> None:

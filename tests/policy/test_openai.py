@@ -134,6 +134,51 @@ async def test_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(asked.headers["authorization"] == "Bearer secret" for asked in server.asked)
 
 
+@pytest.mark.parametrize("url", ["http://[::1", "http://127.0.0.1:abc"])
+def test_a_url_that_is_none(url: str) -> None:
+    with pytest.raises(InputError, match="no URL"):
+        OpenAISampler(OpenAIConfig(url=url))
+
+
+def test_a_key_that_cannot_be_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "schlüssel")
+    with pytest.raises(InputError, match="OPENAI_API_KEY"):
+        OpenAISampler(OpenAIConfig())
+
+
+@pytest.mark.parametrize("batched", [True, False])
+async def test_prompts_that_are_refused(batched: bool) -> None:
+    """One is taken when it is shorter, one never; the others are not concerned."""
+    long = "⊢ " + "x" * 1000
+    requests = [Request(state, 2, 1.0, 5) for state in ("⊢ a", long, "⊢ ☠", "⊢ b")]
+    problems: list[str] = []
+    handler = servers.choosy(
+        servers.openai(single=not batched), lambda prompt: "☠" in prompt or len(prompt) > 600
+    )
+    async with serve(handler) as server:
+        config = OpenAIConfig(url=server.url, model="tiny", batched=batched)
+        sampler = OpenAISampler(config, on_problem=problems.append)
+        answers = await sampler.sample(requests)
+        assert [len(samples) for samples in answers] == [2, 2, 0, 2]
+        if batched:
+            assert answers[0] == [sample("⊢ a", 5, draw) for draw in range(2)]
+        await sampler.close()
+    assert len(problems) == 1
+
+
+async def test_what_is_refused_whatever_the_state() -> None:
+    """Three samples are too many for it: a state without them would be none the better."""
+    behaved = servers.openai()
+
+    def handler(asked: Asked) -> Reply:
+        return Reply("n is too large", 400) if asked.body["n"] > 2 else behaved(asked)
+
+    async with asking(handler) as (sampler, _):
+        assert len((await sampler.sample([Request("a", 2, 1.0, 0)]))[0]) == 2
+        with pytest.raises(InputError, match="n is too large"):
+            await sampler.sample([Request("a", 2, 1.0, 0), Request("b", 3, 1.0, 0)])
+
+
 # --------------------------------------------------------------------- answers that are not
 
 
@@ -191,10 +236,10 @@ async def test_a_tactic_that_ends_before_it_begins() -> None:
 
 async def test_one_group_that_fails_stops_the_others() -> None:
     def handler(asked: Asked) -> Reply:
-        return Reply(manner="frozen") if asked.body["n"] == 2 else Reply("wrong", 400)
+        return Reply(manner="frozen") if asked.body["n"] == 2 else Reply("wrong", 404)
 
     async with asking(handler) as (sampler, _), asyncio.timeout(5):
-        with pytest.raises(InputError, match="400 wrong"):
+        with pytest.raises(InputError, match="404 wrong"):
             await sampler.sample([Request("a", 2, 1.0, 0), Request("b", 3, 1.0, 0)])
 
 

@@ -120,6 +120,86 @@ async def test_through_the_policy() -> None:
         assert math.fsum(math.exp(c.logprob) for c in candidates) == pytest.approx(1)
 
 
+# ------------------------------------------------------------------- prompts that are refused
+
+
+def digits(prompt: str) -> int:
+    return sum(letter.isdigit() for letter in prompt)
+
+
+@pytest.mark.parametrize("status", [400, 413, 422])
+async def test_a_prompt_with_too_many_tokens_is_shortened(status: int) -> None:
+    """The others get what they would have got without it."""
+    dense = f"h : n = {'7' * 500}\n⊢ n < {'9' * 2000}"
+    requests = [Request(state, 2, 1.0, 5) for state in ("⊢ a", "⊢ b", dense, "⊢ c", "⊢ d")]
+    async with asking(servers.sglang()) as (sampler, _):
+        alone = await sampler.sample([r for r in requests if r.state != dense])
+    handler = servers.choosy(servers.sglang(), lambda prompt: digits(prompt) > 700, status)
+    async with asking(handler) as (sampler, server):
+        answers = await sampler.sample(requests)
+    assert answers[:2] + answers[3:] == alone
+    assert len(answers[2]) == 2
+    sent = {text for body in server.bodies("/generate") for text in body["text"]}
+    (taken,) = [text for text in sent if digits(prompt_text(DEEPSEEK, "")) < digits(text) <= 700]
+    assert "h : n" not in taken, "of a target that is too long without anything else"
+    assert "⊢ n < 999" in taken
+    assert digits(taken) > 300, "no less of it than has to be"
+    assert len(server.asked) < 20
+
+
+async def test_a_state_that_is_refused_however_short() -> None:
+    problems: list[str] = []
+    handler = servers.choosy(servers.sglang(), lambda prompt: "☠" in prompt)
+    async with serve(handler) as server:
+        config = SglangConfig(url=server.url)
+        sampler = SglangSampler(config, on_problem=problems.append)
+        states = ["⊢ a", "⊢ " + "☠" * 400, "⊢ b", "⊢ ☠"]
+        answers = await sampler.sample([Request(state, 2, 1.0, 5) for state in states])
+        assert [len(samples) for samples in answers] == [2, 0, 2, 0]
+        assert await sampler.sample([Request("⊢ ☠☠", 1, 1.0, 5)]) == [[]], "also when it is alone"
+        await sampler.close()
+    (problem,) = problems
+    assert "400 input longer than context" in problem
+    empty = prompt_text(DEEPSEEK, "")
+    assert all(empty not in body["text"] for body in server.bodies("/generate")), "nothing is no state"
+
+
+async def test_a_problem_is_told_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
+    handler = servers.choosy(servers.sglang(), lambda prompt: "☠" in prompt)
+    async with asking(handler) as (sampler, _):
+        assert await sampler.sample([Request("⊢ ☠", 1, 1.0, 5)]) == [[]]
+    assert "get no tactics" in capsys.readouterr().err
+
+
+async def test_a_server_that_refuses_everything() -> None:
+    """That is not about the states: it is said at once, with the server's first words."""
+    handler = in_turn(Reply("the model is asleep", 400), Reply("still", 400))
+    async with asking(handler) as (sampler, server):
+        with pytest.raises(InputError, match="the model is asleep"):
+            await sampler.sample([Request(f"⊢ {i}", 1, 1.0, 5) for i in range(8)])
+        assert len(server.asked) == 2
+
+
+async def test_a_server_that_takes_smaller_batches_only() -> None:
+    behaved = servers.sglang()
+
+    def handler(asked: Asked) -> Reply:
+        return behaved(asked) if len(asked.body["text"]) <= 3 else Reply("too many", 413)
+
+    requests = [Request(f"⊢ {i}", 1, 1.0, 5) for i in range(8)]
+    async with asking(behaved) as (sampler, _):
+        expected = await sampler.sample(requests)
+    async with asking(handler) as (sampler, _):
+        assert await sampler.sample(requests) == expected
+
+
+async def test_trouble_after_a_refusal_is_told() -> None:
+    handler = in_turn(Reply("too long", 400), servers.sglang(), Reply("gone", 503))
+    async with asking(handler) as (sampler, _):
+        with pytest.raises(ServerError, match="503 gone"):
+            await sampler.sample([Request("⊢ a", 1, 1.0, 5), Request("⊢ b", 1, 1.0, 5)])
+
+
 # --------------------------------------------------------------------- answers that are not
 
 
@@ -215,8 +295,9 @@ async def test_another_model() -> None:
 async def test_a_context_that_is_too_short() -> None:
     models = {"data": [{"id": "tiny", "max_model_len": 1024}]}
     async with asking(servers.sglang(models=models)) as (sampler, _):
-        with pytest.raises(InputError, match=r"served for 1024 tokens at most; .* 2048"):
+        with pytest.raises(InputError, match=r"served for 1024 tokens at most; .* 2048") as caught:
             await sampler.check()
+        assert "--prompt-tokens and --tactic-tokens" in caught.value.hint
 
 
 @pytest.mark.parametrize("answer", [[], {"data": 1}, {"data": ["x"]}, "models"])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import random
 import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
@@ -26,8 +27,18 @@ except ImportError as error:
 
 T = TypeVar("T")
 _PASSING = {429, 500, 502, 503, 504}  # answers that may be another in a moment
+_UNFIT = {400, 413, 422}  # answers that may be about one prompt among many
 _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
 _QUOTED = 300  # characters of what a server said, in a message
+_ABSENT = "is the server running and well, and the URL right? its log says more"
+_LOST = (
+    "see in the server's log what became of it, and start it again if it is gone; "
+    "what was finished is saved, --resume goes on"
+)
+
+
+class Refused(InputError):
+    """The server does not take what this request contains; another one it may take."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,12 +46,13 @@ class Limits:
     """How long to wait for a server, in seconds, and how often to try.
 
     A server that generates sends nothing until it is done, so `silence` must be longer than the longest
-    batch takes. `whole` is for all attempts together and the waits between them.
+    batch takes. `whole` is for all attempts together and the waits between them: a server that takes
+    connections and never answers is given up after it, 5 minutes unless told otherwise.
     """
 
     connect: float = 10.0
-    silence: float = 180.0
-    whole: float = 900.0
+    silence: float = 120.0
+    whole: float = 300.0
     attempts: int = 5
     first_wait: float = 0.5  # twice as long after each attempt
     longest_wait: float = 30.0  # also when the server asks for more
@@ -73,11 +85,10 @@ class JsonClient:
         clock: Callable[[], float] = time.monotonic,
         chance: Callable[[], float] = random.random,
     ) -> None:
-        parts = urlsplit(url)
-        if parts.scheme not in ("http", "https") or not parts.hostname:
-            raise InputError(f"{url!r} is no URL of a server", hint="such as http://127.0.0.1:8000")
+        path_of(url)
         self.url = url.rstrip("/")
         self._limits = limits
+        self._well = False  # whether it has passed a check
         self._sleep, self._clock, self._chance = sleep, clock, chance
         self._client = httpx.AsyncClient(
             limits=httpx.Limits(max_connections=None),
@@ -95,7 +106,10 @@ class JsonClient:
 
     @contextmanager
     def hurried(self) -> Iterator[None]:
-        """Shorter limits, for questions at the start that a server which is well answers at once."""
+        """Shorter limits, for questions at the start that a server which is well answers at once.
+
+        If this ends without an error, the server was there: should it fail later, it was lost.
+        """
         usual = self._limits
         self._limits = replace(
             usual,
@@ -105,6 +119,7 @@ class JsonClient:
         )
         try:
             yield
+            self._well = True
         finally:
             self._limits = usual
 
@@ -128,7 +143,7 @@ class JsonClient:
             await self._sleep(wait)
         raise ServerError(
             f"{url} gave no answer in {len(failures)} attempts: {_counted(failures)}",
-            hint="is the server running and well, and the URL right? its log says more",
+            hint=_LOST if self._well else _ABSENT,
         )
 
     async def _once(self, method: str, url: str, body: bytes | None, left: float) -> Any:
@@ -155,6 +170,31 @@ class JsonClient:
         raise _refusal(url, response)
 
 
+def path_of(url: str) -> str:
+    """The path in a server's URL, which may be empty. Raises if no request could be sent to the URL."""
+    try:
+        parts = urlsplit(url)
+        usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
+        httpx.URL(url)
+    except (ValueError, httpx.InvalidURL) as error:
+        what = f"{url!r} is no URL of a server: {error}"
+        raise InputError(what, hint="such as http://127.0.0.1:8000") from error
+    if not usable:
+        raise InputError(f"{url!r} is no URL of a server", hint="such as http://127.0.0.1:8000")
+    return parts.path
+
+
+def key_from(variable: str) -> str | None:
+    """The API key in an environment variable. What is wrong with one is told without showing it."""
+    key = os.environ.get(variable)
+    if key and not (key.isascii() and key.isprintable() and " " not in key):
+        raise InputError(
+            f"the API key in {variable} has a space, a line break or a letter outside ASCII",
+            hint=f"set {variable} to the key alone, or unset it if the server wants none",
+        )
+    return key
+
+
 def _content(response: httpx.Response) -> Any:
     try:
         return json.loads(response.content)
@@ -172,7 +212,7 @@ def _refusal(url: str, response: httpx.Response) -> Exception:
         place = response.headers.get("Location", "")
         return InputError(f"{url} is not there: {status}, moved to {place}", hint="give that URL")
     if response.is_client_error:
-        return InputError(
+        return (Refused if status in _UNFIT else InputError)(
             f"{url} refuses the request: {status} {said}",
             hint="are the URL, the model's name and the number of tokens what this server takes?",
         )

@@ -12,26 +12,26 @@ Log-probabilities are to be those of temperature 1. vLLM gives these unless told
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
 from burnqed.core.errors import InputError, ServerError
 from burnqed.policy.candidates import Sample
-from burnqed.policy.http import JsonClient, together
+from burnqed.policy.http import JsonClient, key_from, path_of, together
 from burnqed.policy.prompt import FORMATS
 from burnqed.policy.sampled import Request
 from burnqed.policy.served import (
     PROBE,
     SEEDS,
+    Batches,
     Served,
     prompt_for,
     require_samples,
     sample_of,
     seed_for,
     served_model,
+    to_stderr,
     unusable,
 )
 
@@ -39,6 +39,7 @@ KEY = "OPENAI_API_KEY"  # the environment variable with the key, if the server w
 _PATH = "/completions"
 _AT_ONCE = 16  # requests of one batch when each has one prompt
 _SAME = 0.01  # log-probabilities closer than this are the same
+_NOTHING: Mapping[str, Any] = {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,16 +60,21 @@ class OpenAISampler:
     """The `Sampler` over an OpenAI-compatible server."""
 
     def __init__(
-        self, config: OpenAIConfig, *, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+        self,
+        config: OpenAIConfig,
+        *,
+        on_problem: Callable[[str], None] = to_stderr,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.config = config
         self.settings = config.settings
         self.concurrency = config.concurrency
         self.largest = config.largest
         url = config.url.rstrip("/")
-        url = url if urlsplit(url).path else f"{url}/v1"
-        self._client = JsonClient(url, config.limits, key=os.environ.get(KEY), sleep=sleep)
+        url = url if path_of(url) else f"{url}/v1"
+        self._client = JsonClient(url, config.limits, key=key_from(KEY), sleep=sleep)
         self._url = self._client.url + _PATH
+        self._batches = Batches(config, self._ask, on_problem)
         self._model = config.model
         self._batched = config.batched is not False
         self._free = asyncio.Semaphore(_AT_ONCE)
@@ -91,11 +97,12 @@ class OpenAISampler:
     async def _probe(self, names: list[str]) -> list[list[Sample]]:
         """A few samples of two states: with one, it would not show if they are kept apart."""
         probe = [Request(PROBE, 4, 2.0, 0), Request(f"h : False\n{PROBE}", 4, 2.0, 0)]
+        prompts = [prompt_for(self.config, request.state) for request in probe]
         ways = (True, False) if self.config.batched is None else (self.config.batched,)
         failures: list[InputError | ServerError] = []
         for self._batched in ways:
             try:
-                return await self._sample(probe, {"max_tokens": 8})
+                return await self._ask(prompts, probe, {"max_tokens": 8})
             except (InputError, ServerError) as error:
                 failures.append(error)
         last = failures[-1]  # to the plainest request
@@ -108,7 +115,7 @@ class OpenAISampler:
         require_samples(requests)
         if self._model is None:
             await self._find_model()
-        return await self._sample(requests, {})
+        return await self._batches.sample(requests)
 
     async def close(self) -> None:
         await self._client.close()
@@ -121,8 +128,9 @@ class OpenAISampler:
             raise InputError(f"{self._client.url} needs the name of a model", hint=hint)
         return names
 
-    async def _sample(self, requests: Sequence[Request], more: Mapping[str, Any]) -> list[list[Sample]]:
-        prompts = [prompt_for(self.config, request.state) for request in requests]
+    async def _ask(
+        self, prompts: Sequence[str], requests: Sequence[Request], more: Mapping[str, Any] = _NOTHING
+    ) -> list[list[Sample]]:
         if not self._batched:
             return await self._one_by_one(prompts, requests, more)
         groups: dict[tuple[int, float], list[int]] = {}
@@ -154,7 +162,7 @@ class OpenAISampler:
         return [samples[start : start + n] for start in range(0, len(samples), n)]
 
     async def _one_by_one(
-        self, prompts: list[str], requests: Sequence[Request], more: Mapping[str, Any]
+        self, prompts: Sequence[str], requests: Sequence[Request], more: Mapping[str, Any]
     ) -> list[list[Sample]]:
         async def one(prompt: str, request: Request, draw: int) -> Sample:
             body = self._body(prompt, request) | {"seed": seed_for(request, draw), **more}

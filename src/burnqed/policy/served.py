@@ -7,17 +7,19 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
 
 from burnqed.core.errors import InputError, ServerError
 from burnqed.policy.candidates import Sample
-from burnqed.policy.http import JsonClient, Limits
+from burnqed.policy.http import JsonClient, Limits, Refused, together
 from burnqed.policy.prompt import FORMATS, PromptSettings, prompt_text, shortened
 from burnqed.policy.sampled import Request
 
 PROBE = "⊢ True"  # the state that a server is tried with before anything depends on it
+_HALVINGS = 4  # of a prompt that is refused; 1920 tokens at 1.5 bytes end at 180 bytes
 _ROUNDING = 1e-4  # a log-probability above 0 by less than this is 0 in the server's arithmetic
 # Kept on this side of what a server counts in 32 bits.
 SEEDS = 2**31 - 1
@@ -45,15 +47,89 @@ class Served:
             raise InputError("concurrency, batch size and bytes per token are above 0")
 
 
-def prompt_for(served: Served, state: str) -> str:
-    """The prompt for a state, shortened as in training where it would be too long."""
+def prompt_for(served: Served, state: str, halvings: int = 0) -> str:
+    """The prompt for a state, shortened as in training where it would be too long.
+
+    And then to a half of its bytes, so many times.
+    """
     format = FORMATS[served.settings.format]
     most = served.settings.prompt_tokens * served.bytes_per_token
+    if halvings:
+        most = min(most, len(prompt_text(format, state).encode())) / 2**halvings
 
     def fits(part: str) -> bool:
         return len(prompt_text(format, part).encode()) <= most
 
     return prompt_text(format, state if fits(state) else shortened(state, fits))
+
+
+class Ask(Protocol):
+    """One question to a server: a prompt for each request. Raises `Refused` if one is refused."""
+
+    async def __call__(
+        self, prompts: Sequence[str], requests: Sequence[Request]
+    ) -> list[list[Sample]]: ...
+
+
+def to_stderr(problem: str) -> None:
+    """For problems that nobody else wants to hear of."""
+    sys.stderr.write(f"warning: {problem}\n")
+
+
+class Batches:
+    """Batches of requests, of which the server may refuse some: one must not take the others with it.
+
+    Only the server knows how many tokens a prompt has, and a state may have more of them than its bytes
+    let one expect, long numerals for instance. Such a state is asked with less of it. One that is
+    refused all the same has no samples; `on_problem` hears of the first one.
+    """
+
+    def __init__(self, served: Served, ask: Ask, on_problem: Callable[[str], None]) -> None:
+        self._served, self._ask, self._on_problem = served, ask, on_problem
+        self._told = False
+
+    async def sample(self, requests: Sequence[Request]) -> list[list[Sample]]:
+        """The samples of each request. Raises if the server refuses them whatever the state."""
+        try:
+            return await self._once(requests)
+        except Refused as error:
+            kinds = {(r.n, r.temperature): replace(r, state=PROBE) for r in requests}
+            try:
+                await self._once(list(kinds.values()))
+            except Refused:
+                raise error from None
+            return await self._otherwise(requests, 0, error)
+
+    async def _once(self, requests: Sequence[Request], halvings: int = 0) -> list[list[Sample]]:
+        prompts = [prompt_for(self._served, request.state, halvings) for request in requests]
+        return await self._ask(prompts, requests)
+
+    async def _some(self, requests: Sequence[Request], halvings: int) -> list[list[Sample]]:
+        try:
+            return await self._once(requests, halvings)
+        except Refused as error:
+            return await self._otherwise(requests, halvings, error)
+
+    async def _otherwise(
+        self, requests: Sequence[Request], halvings: int, error: Refused
+    ) -> list[list[Sample]]:
+        """After a refusal: half of the batch and the other half, or less of its only state."""
+        if len(requests) > 1:
+            middle = len(requests) // 2
+            halves = (requests[:middle], requests[middle:])
+            answers = await together(*(self._some(half, halvings) for half in halves))
+            return [samples for answer in answers for samples in answer]
+        empty = prompt_text(FORMATS[self._served.settings.format], "")
+        shorter = prompt_for(self._served, requests[0].state, halvings + 1)
+        if halvings < _HALVINGS and shorter != empty:
+            return await self._some(requests, halvings + 1)
+        if not self._told:
+            self._told = True
+            self._on_problem(
+                "states that the server refuses, however short they are made, get no tactics from it "
+                f"(this is said once): {error.message}"
+            )
+        return [[]]
 
 
 def seed_for(request: Request, draw: int = 0) -> int:
@@ -118,6 +194,7 @@ async def served_model(client: JsonClient, path: str, served: Served) -> tuple[s
         raise InputError(
             f"{model} is served for {length} tokens at most; a prompt and a tactic here have up to "
             f"{served.settings.max_length}",
-            hint="start the server with a longer context, or ask with fewer tokens",
+            hint="start the server with a longer context, or ask with fewer tokens: "
+            "--prompt-tokens and --tactic-tokens",
         )
     return model, names

@@ -13,24 +13,25 @@ SGLANG_RETURN_ORIGINAL_LOGPROB=1 in its environment; a request cannot ask for it
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from burnqed.core.errors import InputError
 from burnqed.policy.candidates import Sample
-from burnqed.policy.http import JsonClient
+from burnqed.policy.http import JsonClient, key_from
 from burnqed.policy.prompt import FORMATS
 from burnqed.policy.sampled import Request
 from burnqed.policy.served import (
     PROBE,
+    Batches,
     Served,
     prompt_for,
     require_samples,
     sample_of,
     seed_for,
     served_model,
+    to_stderr,
     unusable,
 )
 
@@ -50,14 +51,19 @@ class SglangSampler:
     """The `Sampler` over an SGLang server."""
 
     def __init__(
-        self, config: SglangConfig, *, sleep: Callable[[float], Awaitable[object]] = asyncio.sleep
+        self,
+        config: SglangConfig,
+        *,
+        on_problem: Callable[[str], None] = to_stderr,
+        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.config = config
         self.settings = config.settings
         self.concurrency = config.concurrency
         self.largest = config.largest
-        self._client = JsonClient(config.url, config.limits, key=os.environ.get(KEY), sleep=sleep)
+        self._client = JsonClient(config.url, config.limits, key=key_from(KEY), sleep=sleep)
         self._url = self._client.url + _PATH
+        self._batches = Batches(config, self._ask, on_problem)
 
     async def check(self) -> tuple[str, ...]:
         """Raises if the server cannot be searched with; returns what is worth telling the user."""
@@ -90,7 +96,9 @@ class SglangSampler:
 
     async def sample(self, requests: Sequence[Request]) -> list[list[Sample]]:
         require_samples(requests)
-        prompts = [prompt_for(self.config, request.state) for request in requests]
+        return await self._batches.sample(requests)
+
+    async def _ask(self, prompts: Sequence[str], requests: Sequence[Request]) -> list[list[Sample]]:
         shared = [prompt for prompt, request in zip(prompts, requests, strict=True) if request.n > 1]
         if shared:
             nothing = {"max_new_tokens": 0}

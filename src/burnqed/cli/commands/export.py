@@ -46,7 +46,8 @@ def export_command(
     Exit codes: 0 written (and, with --verify, the same model), 2 the input is wrong, 3 a package or the
     comparison failed.
     """
-    if not re.fullmatch(r"\d+(\.\d+)?(KB|MB|GB)", shard):
+    size = re.fullmatch(r"(\d+(?:\.\d+)?)(KB|MB|GB)", shard)
+    if size is None or float(size[1]) < 0.1:
         raise InputError(f"no size: {shard}", hint="--shard is a size such as 500MB or 5GB")
     kept = _dtype(dtype)
     try:

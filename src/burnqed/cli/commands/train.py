@@ -76,9 +76,9 @@ def policy_command(
     method: Annotated[
         str | None, typer.Option(help="lora or full; by itself lora, for nano always full.")
     ] = None,
-    rank: Annotated[int, typer.Option(min=1, help="Of the adapter; 32 for competition data.")] = 16,
-    lora_alpha: Annotated[int, typer.Option(min=1, help="Of the adapter.")] = 32,
-    dropout: Annotated[float, typer.Option(min=0, max=0.9, help="Of the adapter.")] = 0.05,
+    rank: Annotated[int, typer.Option(min=1, help="Of a new adapter; 32 for competition data.")] = 16,
+    lora_alpha: Annotated[int, typer.Option(min=1, help="Of a new adapter.")] = 32,
+    dropout: Annotated[float, typer.Option(min=0, max=0.9, help="Of a new adapter.")] = 0.05,
     load: Annotated[
         str | None, typer.Option(help="nf4 holds the base in four bits (needs bitsandbytes).")
     ] = None,
@@ -282,6 +282,8 @@ class _Watch:
     def _asked(self, number: int, _frame: FrameType | None) -> None:
         self.signal = signal.Signals(number)
         signal.signal(number, self._before[number])  # the second one is Python's own
+        if _is_main():  # past Python's own stderr, which may be in the middle of a line
+            os.write(2, b"\nstopping after this step; Ctrl-C again stops now\n")
 
     def stop(self) -> bool:
         return self.signal is not None

@@ -24,7 +24,7 @@ def read_json(path: Path) -> dict[str, Any]:
             f"{path.parent} holds no model: there is no {path.name}",
             hint="give the directory that has config.json and model.safetensors",
         ) from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise CorruptError(f"cannot read {path}: {error}", hint="copy or download it again") from error
     return content
 
@@ -63,7 +63,7 @@ def check_whole(file: Path) -> None:
             raise ValueError("it is cut off")
     except FileNotFoundError:
         raise CorruptError(f"{file} is missing", hint="copy or download the model again") from None
-    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptError(
             f"{file} is no whole safetensors file: {error}", hint="copy or download it again"
         ) from error

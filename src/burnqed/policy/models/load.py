@@ -12,6 +12,7 @@ Anything that is not exactly a whole causal language model is refused.
 from __future__ import annotations
 
 import hashlib
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,6 +29,7 @@ from burnqed.policy.models.strict import (
     quiet,
     read_tokenizer,
     read_weights,
+    told,
 )
 from burnqed.policy.prompt import SETTINGS, PromptSettings, read_settings
 
@@ -134,8 +136,8 @@ def _check_causal(path: Path) -> None:
     try:
         with quiet():
             config = AutoConfig.from_pretrained(str(path), local_files_only=True)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise InputError(f"cannot use {path / 'config.json'}: {error}") from error
+    except Exception as error:  # a wrong value ends in an exception of any kind
+        raise InputError(f"cannot use {path / 'config.json'}: {told(error)}") from error
     known: Any = MODEL_FOR_CAUSAL_LM_MAPPING.get(type(config), ())
     names = {kind.__name__ for kind in (known if isinstance(known, tuple) else (known,))}
     declared = config.architectures or sorted(names)
@@ -149,36 +151,44 @@ def _check_causal(path: Path) -> None:
 def _read_adapter(
     path: Path, dtype: torch.dtype
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, str]:
+    check_whole(path / _ADAPTER_WEIGHTS)  # before a large base is read
+    model, tokenizer, base = _read(find_base(path)[1].absolute(), dtype)
+    merged: Any = attach(model, path).merge_and_unload()
+    own = fingerprint([path / _ADAPTER_WEIGHTS, path / ADAPTER, *_deciding(path)])
+    identity = hashlib.sha256(f"{base} {own}".encode()).hexdigest()
+    return merged, adapter_tokenizer(path, tokenizer), identity
+
+
+def attach(model: Any, adapter: Path, *, trainable: bool = False) -> Any:
+    """The model with a stored adapter on it, which has exactly the weights that it should have."""
     try:
         from peft import PeftModel, get_peft_model_state_dict
         from safetensors import safe_open
     except ImportError as error:
         raise SetupError(f"adapters need a package: {error}", hint=TRAIN) from error
 
-    weights = path / _ADAPTER_WEIGHTS
+    weights = adapter / _ADAPTER_WEIGHTS
     check_whole(weights)
-    recorded = read_json(path / ADAPTER).get("base_model_name_or_path")
-    if not recorded:
-        raise InputError(
-            f"{path / ADAPTER} does not say what it was trained on",
-            hint="put the path of that model there as base_model_name_or_path",
-        )
-    model, tokenizer, base = _read(find_base(path, str(recorded)).absolute(), dtype)
     try:
-        with quiet():
-            adapted = PeftModel.from_pretrained(model, str(path))
-    except (OSError, ValueError, KeyError, RuntimeError, TypeError) as error:
-        raise InputError(f"the adapter {path} does not fit {recorded}: {error}") from error
-    with safe_open(weights, framework="pt") as opened:
-        found = set(opened.keys())
-    # Not asked about embeddings, it does not ask the hub about them.
-    expected = set(get_peft_model_state_dict(adapted, save_embedding_layers=False))
-    check_keys(path, expected - found, found - expected)
-    if has_tokenizer(path):
-        tokenizer = read_tokenizer(path)
-    merged: Any = adapted.merge_and_unload()
-    own = fingerprint([weights, path / ADAPTER, *_deciding(path)])
-    return merged, tokenizer, hashlib.sha256(f"{base} {own}".encode()).hexdigest()
+        with quiet(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # it only warns of missing weights, which are refused here
+            adapted = PeftModel.from_pretrained(model, str(adapter), is_trainable=trainable)
+        with safe_open(weights, framework="pt") as opened:
+            found = set(opened.keys())
+        # Not asked about embeddings, it does not ask the hub about them.
+        expected = set(get_peft_model_state_dict(adapted, save_embedding_layers=False))
+    except Exception as error:  # a wrong value in its configuration ends in an exception of any kind
+        raise InputError(
+            f"the adapter {adapter} does not fit {model.name_or_path}: {told(error)}",
+            hint="it has to be whole, and on the model that it was trained on",
+        ) from error
+    check_keys(adapter, expected - found, found - expected)
+    return adapted
+
+
+def adapter_tokenizer(adapter: Path, base: PreTrainedTokenizerFast) -> PreTrainedTokenizerFast:
+    """The tokenizer that lies with an adapter, or else its base's."""
+    return read_tokenizer(adapter) if has_tokenizer(adapter) else base
 
 
 def _deciding(path: Path) -> list[Path]:
@@ -190,8 +200,7 @@ def _settings(path: Path, config: Any) -> PromptSettings:
     directory = path.parent if path.is_file() else path
     written = read_settings(directory)
     if written is None and (directory / ADAPTER).is_file():
-        base = str(read_json(directory / ADAPTER).get("base_model_name_or_path"))
-        return _settings(find_base(directory, base), config)
+        return _settings(find_base(directory)[1], config)
     usual = PromptSettings()
     positions = int(getattr(config, "max_position_embeddings", None) or usual.max_length)
     if written is not None:

@@ -6,14 +6,17 @@ its names.
 
 from __future__ import annotations
 
+import os.path
 import re
 from pathlib import Path
 
 from burnqed.core.errors import InputError, NetworkError, SetupError
 from burnqed.policy.models import smollm2
+from burnqed.policy.models.checks import read_json
 from burnqed.policy.models.strict import MODELS
 
 ADAPTER = "adapter_config.json"
+BEST = "best"  # in a training's directory, the model that it left
 
 _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 _WANTED = ("*.json", "*.safetensors", "*.jinja", "tokenizer.model", "merges.txt", "vocab.txt")
@@ -24,8 +27,8 @@ def find(name: str | Path, endpoint: str | None = None) -> Path:
     if str(name) == smollm2.NAME:
         return smollm2.ensure()
     path = Path(name)
-    if path.exists():
-        return path
+    if exists(path):
+        return path / BEST if (path / BEST).is_dir() else path
     if isinstance(name, str) and _HUB_NAME.fullmatch(name):
         return _from_hub(name, endpoint)
     raise InputError(
@@ -35,18 +38,35 @@ def find(name: str | Path, endpoint: str | None = None) -> Path:
     )
 
 
-def find_base(adapter: Path, recorded: str) -> Path:
-    """The model that an adapter was trained on, by the name that the adapter keeps of it."""
-    for path in (adapter / recorded, adapter.parent / recorded):  # an absolute path stays itself
-        if path.is_dir():
-            return path
+def exists(path: str | Path) -> bool:
+    """Whether there is such a path; what no path could be is not there either."""
+    return os.path.exists(path)  # noqa: PTH110  (pathlib's raises where a name is too long)
+
+
+def find_base(adapter: Path) -> tuple[str, Path]:
+    """The model that an adapter was trained on: a name that means it anywhere, and where it is."""
+    file = adapter / ADAPTER
+    fix = f"put the path of that model into {file} as base_model_name_or_path"
+    recorded = read_json(file).get("base_model_name_or_path")
+    if not isinstance(recorded, str) or not recorded:
+        raise InputError(f"{file} does not say what it was trained on", hint=fix)
+    if recorded != smollm2.NAME:
+        for path in (adapter / recorded, adapter.parent / recorded):  # an absolute path stays itself
+            if exists(path):
+                found = find(path)
+                return str(found.resolve()), found
     try:
-        return find(recorded)
+        found = find(recorded)
     except InputError as error:
         raise InputError(
-            f"the adapter {adapter} was trained on {recorded}, which is not there",
-            hint=f"put the path of that model into {adapter / ADAPTER} as base_model_name_or_path",
+            f"the adapter {adapter} was trained on {recorded}, which is not there", hint=fix
         ) from error
+    except NetworkError as error:
+        raise NetworkError(
+            f"the adapter {adapter} was trained on {recorded}: {error.message}", hint=fix
+        ) from error
+    named = recorded == smollm2.NAME or not exists(recorded)
+    return recorded if named else str(found.resolve()), found
 
 
 def _from_hub(name: str, endpoint: str | None) -> Path:

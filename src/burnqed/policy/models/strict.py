@@ -52,19 +52,37 @@ def read_weights(source: Path, directory: Path, dtype: torch.dtype, **how: Any) 
     try:
         with quiet():
             model, info = loader.from_pretrained(
-                str(directory), dtype=dtype, local_files_only=True, output_loading_info=True, **how
-            )
-    except (OSError, ValueError, KeyError, RuntimeError) as error:
-        raise InputError(f"cannot load the model in {source}: {error}") from error
-    check_keys(source, info["missing_keys"], info["unexpected_keys"])
+                str(directory), dtype=dtype, local_files_only=True, output_loading_info=True,
+                ignore_mismatched_sizes=True, **how,
+            )  # fmt: skip
+    except Exception as error:  # a wrong value in a configuration ends in an exception of any kind
+        raise InputError(f"cannot load the model in {source}: {told(error)}") from error
+    misshapen = [str(key[0]) for key in info["mismatched_keys"]]
+    check_keys(source, info["missing_keys"], info["unexpected_keys"], misshapen)
     found: PreTrainedModel = model
     return found
 
 
-def check_keys(source: Path, missing: Collection[str], unexpected: Collection[str]) -> None:
+def told(error: Exception) -> str:
+    """The first line of what another library says, or at least the kind of its exception."""
+    said = str(error).strip()
+    return f"{type(error).__name__}: {said.splitlines()[0][:300]}" if said else type(error).__name__
+
+
+def check_keys(
+    source: Path,
+    missing: Collection[str],
+    unexpected: Collection[str],
+    misshapen: Collection[str] = (),
+) -> None:
     """Refuse weights that are not exactly the model's: a missing one would be a random one."""
     problems = []
-    for word, names in (("missing", missing), ("unexpected", unexpected)):
+    missing = set(missing) - set(misshapen)
+    for word, names in (
+        ("missing", missing),
+        ("unexpected", unexpected),
+        ("of another shape", misshapen),
+    ):
         if names:
             some = ", ".join(sorted(names)[:3])
             problems.append(f"{len(names)} {word} ({some}{', …' if len(names) > 3 else ''})")
