@@ -31,7 +31,7 @@ from burnqed.data.qed_core import entries
 from burnqed.policy.candidates import Sample, candidates_from
 from burnqed.policy.local.sampler import LocalSampler
 from burnqed.policy.models.load import Loaded, load
-from burnqed.policy.prompt import FORMATS, completion_ids, prompt_ids
+from burnqed.policy.prompt import FORMATS, prompt_ids
 from burnqed.policy.sampled import Request
 
 
@@ -73,19 +73,16 @@ def ours(sampler: LocalSampler, states: Sequence[str], n: int, seed: int) -> lis
 
 
 def off(loaded: Loaded, states: Sequence[str], found: Sequence[Sequence[Sample]]) -> tuple[float, int]:
-    """The largest difference to a plain forward pass, over the samples whose tokens the text gives."""
+    """The largest difference to a plain forward pass over the same tokens, and over how many samples."""
     worst, compared = 0.0, 0
     for state, samples in zip(states, found, strict=True):
         prompt = prompt_ids(loaded.tokenizer, loaded.settings, state)
-        for sample in {s.text: s for s in samples}.values():
-            tokens = completion_ids(loaded.tokenizer, sample.text)
-            if not sample.ended or len(tokens) != sample.length:
-                continue  # another way to spell the same text, or a stop: not these tokens
-            ids = torch.tensor([[*prompt, *tokens]], device=loaded.model.device)
+        for sample in {s.tokens: s for s in samples}.values():
+            ids = torch.tensor([[*prompt, *sample.tokens]], device=loaded.model.device)
             with torch.inference_mode():
                 logits = loaded.model(ids).logits[0, len(prompt) - 1 : -1].float()
             logprobs = torch.log_softmax(logits, -1)
-            total = float(logprobs[torch.arange(len(tokens)), torch.tensor(tokens)].sum())
+            total = float(logprobs.gather(1, ids[0, len(prompt) :, None]).sum())
             worst, compared = max(worst, abs(total - sample.logprob)), compared + 1
     return worst, compared
 

@@ -79,7 +79,7 @@ def interrupted(inputs: Path, out: Path, number: signal.Signals, *options: str) 
     """Send a signal once the training has left a checkpoint of its own."""
     before = saved(out)
     with subprocess.Popen(
-        command(inputs, out, *options), env=ENVIRONMENT, stderr=subprocess.DEVNULL
+        command(inputs, out, *options), env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
     ) as process:
         end = time.monotonic() + PATIENCE
         while saved(out) <= before:
@@ -87,7 +87,9 @@ def interrupted(inputs: Path, out: Path, number: signal.Signals, *options: str) 
             assert time.monotonic() < end
             time.sleep(0.01)
         process.send_signal(number)
-        return process.wait(PATIENCE)
+        _, said = process.communicate(timeout=PATIENCE)
+        assert ("Ctrl-C again stops now" in said) == (number is not signal.SIGKILL)
+        return process.returncode
 
 
 def steps(out: Path) -> list[Any]:
@@ -112,9 +114,8 @@ def test_killed_and_stopped_it_ends_as_if_undisturbed(tmp_path: Path, inputs: Pa
     assert train(inputs, out, "--resume", *options) == again
 
 
-def test_two_processes_train_as_one(tmp_path: Path, inputs: Path) -> None:
-    """Over gloo; 5 x 1 on two processes is 10 x 1 on one, down to a last step that is not full."""
-    one = train(inputs, tmp_path / "one", "--batch", "10", "--accumulate", "1", "--epochs", "1")
+def together(command: list[str]) -> tuple[list[int], list[tuple[str, str]]]:
+    """Two processes as `accelerate launch` starts them: their exit codes, and what they print."""
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -124,17 +125,34 @@ def test_two_processes_train_as_one(tmp_path: Path, inputs: Path) -> None:
             **ENVIRONMENT, "RANK": str(rank), "LOCAL_RANK": str(rank), "WORLD_SIZE": "2",
             "LOCAL_WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port),
         }  # fmt: skip
-        options = ("--batch", "5", "--accumulate", "1", "--epochs", "1", "--json")
         workers.append(
             subprocess.Popen(
-                command(inputs, tmp_path / "two", *options), env=environment, text=True,
-                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                command, env=environment, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE
             )
-        )  # fmt: skip
+        )
     said = [worker.communicate(timeout=PATIENCE) for worker in workers]
-    assert [worker.returncode for worker in workers] == [0, 0], said
+    return [worker.returncode for worker in workers], said
+
+
+def test_what_one_process_refuses_ends_the_other_without_a_traceback(
+    tmp_path: Path, inputs: Path
+) -> None:
+    (tmp_path / "mine").touch()
+    codes, said = together(command(inputs, tmp_path))
+    assert codes == [2, 2]
+    assert all("is not empty" in err and "Traceback" not in err for _, err in said)
+
+
+def test_two_processes_train_as_one(tmp_path: Path, inputs: Path) -> None:
+    """Over gloo; 5 x 1 on two processes is 10 x 1 on one, down to a last step that is not full."""
+    one = train(inputs, tmp_path / "one", "--batch", "10", "--accumulate", "1", "--epochs", "1")
+    options = ("--batch", "5", "--accumulate", "1", "--epochs", "1", "--match", "4", "--json")
+    codes, said = together(command(inputs, tmp_path / "two", *options))
+    assert codes == [0, 0], said
     two = json.loads(said[0][0])
     assert said[1][0] == ""
+    assert two == json.loads((tmp_path / "two" / "result.json").read_text())
+    assert two["val_matched_pairs"] == 4
     assert one["train_examples"] % 10 != 0
     assert two["steps"] == one["steps"]
     assert two["val_loss"] == pytest.approx(one["val_loss"], abs=1e-4)
@@ -145,7 +163,7 @@ def test_two_processes_train_as_one(tmp_path: Path, inputs: Path) -> None:
 def test_a_model_from_nothing_is_trained_and_exported(tmp_path: Path, inputs: Path) -> None:
     out = tmp_path / "nano"
     result = burn_qed(
-        "train", "policy", "--data", str(inputs / "pairs.jsonl"), "--base", "nano", "--steps", "6",
+        "train", "policy", "--data", str(inputs / "pairs.jsonl"), "--base", "nano", "--steps", "16",
         "--batch", "8", "--accumulate", "1", "--val-share", "0.2", "--out", str(out),
     )  # fmt: skip
     assert result["method"] == "full"
@@ -169,6 +187,7 @@ def test_a_model_from_nothing_is_trained_and_exported(tmp_path: Path, inputs: Pa
         (("--prompt", "shout"), "no prompt format shout"),
         (("--base", "nano", "--method", "lora"), "random weights"),
         (("--base", "nowhere"), "there is no model nowhere"),
+        (("--base", "x" * 300), "there is no model xxx"),
         (("--data", "nowhere.jsonl"), "cannot read nowhere.jsonl"),
     ],
 )
@@ -179,3 +198,11 @@ def test_wrong_options_are_told(
     assert isinstance(told, InputError)
     assert said in told.message
     assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("size", ["0GB", "0.0KB", "5", "big"])
+def test_files_of_no_size_are_refused(tmp_path: Path, inputs: Path, size: str) -> None:
+    given = ("export", str(inputs / "model"), "--out", str(tmp_path / "out"), "--shard", size)
+    told = CliRunner().invoke(app, given).exception
+    assert isinstance(told, InputError)
+    assert f"no size: {size}" in told.message

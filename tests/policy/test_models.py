@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import gguf
+import huggingface_hub
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
@@ -25,7 +26,7 @@ from transformers import AutoModelForCausalLM, PreTrainedModel
 from burnqed.core.errors import BurnQedError, CorruptError, InputError, NetworkError, SetupError
 from burnqed.policy.models import smollm2
 from burnqed.policy.models.load import load
-from burnqed.policy.models.names import find
+from burnqed.policy.models.names import find, find_base
 from burnqed.policy.prompt import SETTINGS, PromptSettings, write_settings
 from tests.policy.tiny import tiny_llama, tiny_tokenizer
 
@@ -155,6 +156,12 @@ def change_weights(directory: Path, drop: str = "", add: str = "") -> None:
     save_file(weights, directory / "model.safetensors", {"format": "pt"})
 
 
+def change_header(directory: Path) -> None:
+    """A kind of number that nobody knows."""
+    file = directory / "model.safetensors"
+    file.write_bytes(file.read_bytes().replace(b'"dtype":"F32"', b'"dtype":"X32"', 1))
+
+
 def remove_tokenizer(directory: Path) -> None:
     for file in directory.glob("tokenizer*"):
         file.unlink()
@@ -195,7 +202,12 @@ REFUSED: list[tuple[Any, type[BurnQedError], str]] = [
     (lambda d: change_weights(d, add="value_head.weight"), InputError, r"1 unexpected \(value_head"),
     (lambda d: change_config(d, num_hidden_layers=3), InputError, "9 missing"),
     (lambda d: change_config(d, num_hidden_layers=1), InputError, "9 unexpected"),
-    (lambda d: change_config(d, intermediate_size=65), InputError, "cannot load"),
+    (lambda d: change_config(d, intermediate_size=65), InputError, r"6 of another shape \(model\.l"),
+    (lambda d: change_config(d, hidden_size="64"), InputError, "config.json.*hidden_size"),
+    (lambda d: change_config(d, num_attention_heads=0), InputError, "ZeroDivisionError"),
+    (lambda d: change_config(d, dtype="float31"), InputError, "float31"),
+    (lambda d: (d / "config.json").write_text("[" * 100_000), CorruptError, "config.json"),
+    (change_header, InputError, "X32"),
     (lambda d: change_config(d, vocab_size=100), InputError, "."),
     (lambda d: (d / SETTINGS).write_text("[]"), InputError, SETTINGS),
 ]
@@ -211,7 +223,7 @@ def test_what_is_not_a_whole_model_is_refused(
 
 
 def test_names_that_mean_nothing(tmp_path: Path) -> None:
-    for name in (tmp_path / "nowhere", "no such model", "../nowhere/model"):
+    for name in (tmp_path / "nowhere", "no such model", "../nowhere/model", "x" * 300):
         with pytest.raises(InputError, match="there is no model"):
             load(name)
     (tmp_path / "weights.bin").touch()
@@ -441,14 +453,45 @@ def test_adapters_that_are_refused(copied: Path, tmp_path: Path) -> None:
     weights = load_file(adapter / "adapter_model.safetensors")
     dropped = sorted(weights)[0]
     save_file({k: w for k, w in weights.items() if k != dropped}, adapter / "adapter_model.safetensors")
-    with (
-        pytest.warns(UserWarning, match="missing adapter keys"),
-        pytest.raises(InputError, match="1 missing"),
-    ):
+    with pytest.raises(InputError, match="1 missing"):
+        load(adapter)
+    path = adapter / "adapter_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"r": "many"}))
+    with pytest.raises(InputError, match="does not fit"):
         load(adapter)
     (adapter / "adapter_model.safetensors").unlink()
     with pytest.raises(CorruptError, match="is missing"):
         load(adapter)
+
+
+def test_a_base_that_only_a_hub_could_have_is_told_with_its_adapter(
+    copied: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A relative path that is gone looks like a hub's name, and the hub is not there either."""
+    make_adapter(copied, tmp_path / "adapter", "models/gone")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    with pytest.raises(BurnQedError, match=r"adapter was trained on models/gone") as caught:
+        load(tmp_path / "adapter")
+    assert str(tmp_path / "adapter" / "adapter_config.json") in caught.value.hint
+
+
+def test_a_directory_with_a_models_name_beside_an_adapter_is_not_its_base(
+    copied: Path, tmp_path: Path, tiny_package: Path
+) -> None:
+    make_adapter(copied, tmp_path / "adapter", "smollm2")
+    (tmp_path / "smollm2").mkdir()
+    assert find_base(tmp_path / "adapter") == ("smollm2", smollm2.ensure())
+
+
+def test_a_trainings_directory_means_its_best(copied: Path, tmp_path: Path) -> None:
+    copied.rename(_made(tmp_path / "training") / "best")
+    assert find(tmp_path / "training") == tmp_path / "training" / "best"
+    assert load(tmp_path / "training").path == tmp_path / "training" / "best"
+
+
+def _made(directory: Path) -> Path:
+    directory.mkdir()
+    return directory
 
 
 # ----------------------------------------------------------------------------------- smollm2

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from burnqed.training.loss import TacticLoss
 from tests.policy.tiny import Kind, tiny_llama, tiny_tokenizer
 from tests.training.samples import pairs
 
+ENDS = ("", "\n/- a remark -/", " ::: x", " ``` y")
 LENGTHS = [(i * 37) % 91 + 5 for i in range(203)]
 
 
@@ -61,6 +63,13 @@ def test_long_tactics_are_dropped_and_counted() -> None:
     encoded = encode(tiny_tokenizer(), PromptSettings("colons", 100, 6), given)
     assert encoded.dropped == 10
     assert [given[place].tactic for place in encoded.places] == ["omega"] * 10
+
+
+def test_tactics_that_could_never_come_back_are_dropped_and_counted() -> None:
+    given = [replace(pair, tactic=f"omega{end}") for pair, end in zip(pairs(4), ENDS, strict=True)]
+    for name, kept in (("colons", [0, 1, 3]), ("deepseek", [0, 2]), ("proofstep", [0, 1, 2, 3])):
+        encoded = encode(tiny_tokenizer(), PromptSettings(name, 300, 60), given)
+        assert (list(encoded.places), encoded.dropped) == (kept, 4 - len(kept))
 
 
 @pytest.mark.parametrize("kind", ["bytes", "metaspace", "both"])

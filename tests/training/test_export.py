@@ -9,13 +9,14 @@ from typing import Any
 
 import pytest
 import torch
+from safetensors.torch import load_file, save_file
 
-from burnqed.core.errors import InfrastructureError, InputError
-from burnqed.policy.models.load import load
+from burnqed.core.errors import BurnQedError, CorruptError, InfrastructureError, InputError
+from burnqed.policy.models.load import attach, load
 from burnqed.policy.prompt import PromptSettings, prompt_ids
 from burnqed.training import export as exporting
 from burnqed.training.export import STATES, export, greedy, logits_of
-from burnqed.training.lora import Adapting, attach
+from burnqed.training.lora import Adapting
 from burnqed.training.pairs import Mixture
 from burnqed.training.policy import Job, train_policy
 from burnqed.training.sft import Plan
@@ -141,10 +142,62 @@ def test_a_model_that_is_not_the_same_is_not_written(
     assert list(tmp_path.iterdir()) == []
 
 
-def test_an_adapter_without_its_base_is_refused(tmp_path: Path, trained: Path) -> None:
-    shutil.copytree(trained / "best", tmp_path / "adapter")
-    path = tmp_path / "adapter" / "adapter_config.json"
+@pytest.fixture
+def adapter(tmp_path: Path, trained: Path) -> Path:
+    return Path(shutil.copytree(trained / "best", tmp_path / "adapter"))
+
+
+def refused(adapter: Path, how: type[BurnQedError], said: str) -> BurnQedError:
+    """By export, and by a training that would go on from it, in the same words."""
+    with pytest.raises(how, match=said) as caught:
+        export(adapter, adapter.parent / "model", dtype="fp32", shard="5GB", verify=True)
+    assert not (adapter.parent / "model").exists()
+    data = write_jsonl(adapter.parent / "pairs.jsonl", pairs(40))
+    job = Job(data=(data,), base=str(adapter), mixture=Mixture(val_share=0.2))
+    with pytest.raises(how, match=said):
+        train_policy(job, adapter.parent / "out", Watcher(), resume=False)
+    return caught.value
+
+
+@pytest.mark.parametrize("recorded", ["/nowhere", "nowhere/../gone"])
+def test_an_adapter_without_its_base_is_refused(adapter: Path, recorded: str) -> None:
+    path = adapter / "adapter_config.json"
     content = json.loads(path.read_text())
-    path.write_text(json.dumps(content | {"base_model_name_or_path": "/nowhere"}))
-    with pytest.raises(InputError, match="/nowhere"):
-        export(tmp_path / "adapter", tmp_path / "model", dtype="fp32", shard="5GB", verify=False)
+    path.write_text(json.dumps(content | {"base_model_name_or_path": recorded}))
+    error = refused(adapter, InputError, f"{adapter} was trained on {recorded}, which is not there")
+    assert error.hint.startswith(f"put the path of that model into {path}")
+
+
+def test_an_adapter_that_is_not_whole_is_refused(adapter: Path) -> None:
+    file = adapter / "adapter_model.safetensors"
+    weights = load_file(file)
+    save_file({name: weights[name] for name in sorted(weights)[2:]}, file)
+    refused(adapter, InputError, "2 missing")
+    file.write_bytes(file.read_bytes()[:-50])
+    refused(adapter, CorruptError, "no whole safetensors file")
+
+
+def test_an_adapters_own_tokenizer_goes_with_it(tmp_path: Path, adapter: Path) -> None:
+    path = adapter / "tokenizer_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"model_max_length": 77}))
+    export(adapter, tmp_path / "model", dtype="fp32", shard="5GB", verify=False)
+    assert load(tmp_path / "model").tokenizer.model_max_length == 77
+
+
+def test_a_model_that_says_nothing_fails_its_check(
+    tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(exporting, "greedy", lambda *_: "")
+    with pytest.raises(InfrastructureError, match="says no tactic") as caught:
+        export(trained, tmp_path / "model", dtype="fp32", shard="5GB", verify=True)
+    assert "--state" in caught.value.hint
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_here_is_a_directory_too(
+    tmp_path: Path, trained: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "mine").touch()
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match="not empty"):
+        export(trained, Path(), dtype="fp32", shard="5GB", verify=False)

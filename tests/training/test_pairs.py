@@ -42,6 +42,11 @@ def test_pairs_are_read_from_a_file(tmp_path: Path) -> None:
         ({"state": "⊢ p", "tactic": "rfl", "theorem": "t", "depth": True}, "'depth' is not a number"),
         ([1], "is no JSON object"),
         ("{", "is no JSON"),
+        ("[" * 100_000, "is no JSON"),
+        (
+            r'{"state": "⊢ \ud800", "tactic": "rfl", "theorem": "t", "depth": 0}',
+            "'state' is no text that can be written",
+        ),
     ],
 )
 def test_a_bad_row_is_named(tmp_path: Path, row: object, said: str) -> None:
@@ -51,6 +56,12 @@ def test_a_bad_row_is_named(tmp_path: Path, row: object, said: str) -> None:
     with pytest.raises(InputError, match=f"pairs.jsonl, line 3.*{said}") as caught:
         read_source(path, silent)
     assert '"tactic"' in caught.value.hint
+
+
+def test_a_mark_of_the_byte_order_is_no_part_of_the_data(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "pairs.jsonl", pairs(2))
+    path.write_bytes(b"\xef\xbb\xbf" + path.read_bytes())
+    assert list(read_source(path, silent).pairs) == pairs(2)
 
 
 def test_nothing_to_learn_from_is_refused(tmp_path: Path) -> None:

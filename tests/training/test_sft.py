@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from burnqed.core.errors import InfrastructureError, InputError, SetupError
+from burnqed.core.errors import CorruptError, InfrastructureError, InputError, SetupError
 from burnqed.policy.models.load import load
 from burnqed.policy.prompt import PromptSettings, read_settings
 from burnqed.training import checkpoints
@@ -102,8 +102,12 @@ def test_a_stopped_training_goes_on_as_if_nothing_had_been(
     asked = job(model, data, plan, adapting=adapting)
     whole = run(asked, tmp_path / "whole")
     out = tmp_path / "stopped"
-    assert train_policy(asked, out, Watcher(stop_after=7), resume=False) is None
-    assert read_progress(out / "checkpoint").step == 7
+    # Asked after steps and between the batches of evaluations: in the first one, and in two later.
+    assert train_policy(asked, out, Watcher(stop_after=1), resume=False) is None
+    assert not (out / "checkpoint").exists()
+    for after, step in ((6, 4), (6, 8), (3, 10)):
+        assert train_policy(asked, out, Watcher(stop_after=after), resume=True) is None
+        assert read_progress(out / "checkpoint").step == step
     assert not (out / "result.json").exists()
     with pytest.raises(InputError, match="holds a run already"):
         run(asked, out)
@@ -111,7 +115,7 @@ def test_a_stopped_training_goes_on_as_if_nothing_had_been(
         run(replace(asked, plan=replace(plan, lr=1e-3)), out, resume=True)
     # As a process leaves it that was killed three steps later, in the middle of a line.
     with (out / "log.jsonl").open("a") as file:
-        file.write('{"kind": "train", "step": 8, "loss": 9.0}\n{"kind": "train", "st')
+        file.write('{"kind": "train", "step": 11, "loss": 9.0}\n{"kind": "train", "st')
     again = run(asked, out, resume=True)
     assert again["val_loss"] == whole["val_loss"]
     assert losses(out) == losses(tmp_path / "whole")
@@ -134,7 +138,9 @@ def test_an_adapter_is_trained_and_continued(tmp_path: Path, model: Path, data: 
         job(tmp_path / "first", data, plan, adapting=Adapting(rank=4)),
         prompt=None, max_length=None, tactic_tokens=None,
     )  # fmt: skip
-    second = run(asked, tmp_path / "second")
+    second = run(replace(asked, adapting=Adapting(rank=8, alpha=64)), tmp_path / "second")
+    manifest = json.loads((tmp_path / "second" / "manifest.json").read_text())
+    assert (manifest["rank"], manifest["alpha"]) == (4, 32)  # the adapter's, whatever was asked
     assert second["prompt"] == first["prompt"]
     assert second["first_val_loss"] == pytest.approx(first["best_val_loss"], abs=1e-5)
     assert second["val_loss"] < first["val_loss"]
@@ -154,6 +160,23 @@ def test_what_was_found_has_a_loss_of_its_own(tmp_path: Path, model: Path, data:
     assert result["val_trajectory_loss"] != result["val_loss"]
     entry = read_log(tmp_path / "out" / "log.jsonl")[-1]
     assert entry["val_trajectory_loss"] == result["val_trajectory_loss"]
+
+
+@pytest.mark.parametrize("content", [b"", b"no pickle", b"\x80\x02]q\x00."])
+def test_a_spoilt_checkpoint_is_told(tmp_path: Path, model: Path, data: Path, content: bytes) -> None:
+    plan = Plan(batch=8, accumulate=1, steps=2, eval_every=5)
+    asked, out = job(model, data, plan), tmp_path / "out"
+    run(asked, out)
+    (out / "result.json").write_text('{"val_')
+    with pytest.raises(CorruptError, match=r"result\.json") as caught:
+        run(asked, out, resume=True)
+    assert caught.value.hint.startswith("remove it")
+    (out / "result.json").unlink()
+    assert run(asked, out, resume=True)["steps"] == 2
+    (out / "result.json").unlink()
+    (out / "checkpoint" / "optimizer.pt").write_bytes(content)
+    with pytest.raises(CorruptError, match=r"optimizer\.pt"):
+        run(asked, out, resume=True)
 
 
 def test_without_validation_the_last_is_the_best(tmp_path: Path, model: Path, data: Path) -> None:

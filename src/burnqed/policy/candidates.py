@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from burnqed.core.types import Candidate
 from burnqed.policy.prompt import Format, tactic_of
@@ -40,13 +40,15 @@ def candidates_of(rated: Iterable[Rated], n: int, temperature: float, seed: int)
 class Sample:
     """What a model said: the log-probability of exactly these `length` tokens, the end among them.
 
-    `ended` is False when it was cut off before it said that the tactic ends.
+    `ended` is False when it was cut off before it said that the tactic ends. `tokens` are there where
+    the model is: a text can be spelt in several ways.
     """
 
     text: str
     logprob: float
     length: int
     ended: bool = True
+    tokens: tuple[int, ...] = field(default=(), compare=False, repr=False)
 
 
 def candidates_from(format: Format, samples: Sequence[Sample], n: int) -> list[Candidate]:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
-from burnqed.policy.prompt import Example, PromptSettings, Tokenizer, example
+from burnqed.policy.prompt import FORMATS, Example, PromptSettings, Tokenizer, example, tactic_of
 from burnqed.training.pairs import Pair
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ _WINDOW = 16
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """Examples of pairs, `places[i]` being the pair of `examples[i]`; the rest were too long."""
+    """Examples of pairs, `places[i]` being the pair of `examples[i]`; the rest cannot be learnt."""
 
     examples: tuple[Example, ...]
     places: tuple[int, ...]
@@ -39,11 +39,17 @@ def encode(
     pairs: Sequence[Pair],
     on_one: Callable[[], None] = lambda: None,
 ) -> Encoded:
-    """Tokenise once, up front; pairs whose tactic is too long are dropped and counted."""
+    """Tokenise once, up front; dropped and counted are pairs whose tactic no model could say.
+
+    It is too long, or has in it what ends a tactic in this format.
+    """
+    format = FORMATS[settings.format]
     made = []
     for place, pair in enumerate(pairs):
-        if (one := example(tokenizer, settings, pair.state, pair.tactic)) is not None:
-            made.append((place, one))
+        if tactic_of(format, pair.tactic) == pair.tactic:
+            one = example(tokenizer, settings, pair.state, pair.tactic)
+            if one is not None:
+                made.append((place, one))
         on_one()
     return Encoded(
         tuple(one for _, one in made), tuple(place for place, _ in made), len(pairs) - len(made)

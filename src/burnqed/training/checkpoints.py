@@ -13,10 +13,11 @@ from typing import Any
 import torch
 
 from burnqed.core.errors import CorruptError, InfrastructureError
-from burnqed.policy.models.strict import quiet
+from burnqed.policy.models.names import BEST
+from burnqed.policy.models.strict import quiet, told
 from burnqed.policy.prompt import PromptSettings, write_settings
 
-CHECKPOINT, BEST = "checkpoint", "best"
+CHECKPOINT = "checkpoint"
 _STATE, _OPTIMIZER = "state.json", "optimizer.pt"
 
 
@@ -68,21 +69,22 @@ def read_progress(checkpoint: Path) -> Progress:
     path = checkpoint / _STATE
     try:
         return Progress(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise CorruptError(
             f"cannot read {path}: {error}", hint=f"remove {checkpoint} to train from the beginning"
         ) from error
 
 
-def read_optimizer(checkpoint: Path) -> dict[str, Any]:
+def read_optimizer(checkpoint: Path, optimizer: Any) -> None:
+    """Put the optimizer where the checkpoint left it."""
     path = checkpoint / _OPTIMIZER
     try:
-        state: dict[str, Any] = torch.load(path, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, ValueError) as error:
+        optimizer.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
+    except Exception as error:  # what is no pickle, or one of something else, fails in any way
         raise CorruptError(
-            f"cannot read {path}: {error}", hint=f"remove {checkpoint} to train from the beginning"
+            f"cannot read {path}: {told(error)}",
+            hint=f"remove {checkpoint} to train from the beginning",
         ) from error
-    return state
 
 
 # --------------------------------------------------------------------------------- directories

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -12,7 +12,7 @@ import torch
 
 from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.core.runs import MANIFEST
-from burnqed.policy.models.load import Loaded, load
+from burnqed.policy.models.load import Loaded, adapter_tokenizer, attach, load
 from burnqed.policy.models.strict import quiet
 from burnqed.policy.prompt import (
     FORMATS,
@@ -23,7 +23,7 @@ from burnqed.policy.prompt import (
 )
 from burnqed.training.card import card
 from burnqed.training.checkpoints import publish_directory
-from burnqed.training.lora import Base, attach, find_base, own_settings
+from burnqed.training.lora import Base, find_model, own_settings
 
 Dtype = Literal["bf16", "fp32"]
 STATE = "n : Nat\n⊢ n + 0 = n"
@@ -54,16 +54,20 @@ def export(
     source: Path, out: Path, *, dtype: Dtype, shard: str, verify: bool, state: str = STATE
 ) -> Verified | None:
     """Write the model to `out`, whole or not at all; nothing is written that fails its check."""
-    base = find_base(source)
-    if not Path(base.adapter or base.model).is_dir():
+    if not source.is_dir():
         raise InputError(
             f"{source} is not a training's directory, an adapter or a model", hint="name a directory"
         )
+    base = find_model(source)
+    out = out.resolve()  # it has a name then, also as `.`
     if out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise InputError(f"{out} is there already, and not empty", hint="give another --out")
     loaded = load(base.model, dtype="float32")
     settings = own_settings(base, loaded)
-    model: Any = attach(loaded.model, base.adapter) if base.adapter else loaded.model
+    model: Any = loaded.model
+    if base.adapter:
+        loaded = replace(loaded, tokenizer=adapter_tokenizer(base.adapter, loaded.tokenizer))
+        model = attach(model, base.adapter)
     model.eval()
     prompts = [prompt_ids(loaded.tokenizer, settings, text) for text in (*STATES, state)]
     before = logits_of(model, prompts) if verify else []
@@ -124,6 +128,11 @@ def _verify(
                 if dtype == "bf16"
                 else "nothing was written",
             )
+    if not verified.tactic:
+        raise InfrastructureError(
+            f"the model that was written says no tactic of the state {state!r}",
+            hint="nothing was written; ask about another state with --state, or train for longer",
+        )
     return verified
 
 

@@ -9,11 +9,11 @@ from typing import Any, Literal
 import torch
 
 from burnqed.core.errors import InputError, SetupError
+from burnqed.policy.models import smollm2
 from burnqed.policy.models.checks import fingerprint, read_json
-from burnqed.policy.models.load import Loaded, load
-from burnqed.policy.models.names import ADAPTER, find
+from burnqed.policy.models.load import Loaded, adapter_tokenizer, attach, load
+from burnqed.policy.models.names import ADAPTER, exists, find, find_base
 from burnqed.policy.prompt import PromptSettings, read_settings
-from burnqed.training.checkpoints import BEST
 
 Method = Literal["lora", "full"]
 MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -39,24 +39,25 @@ class Base:
     adapter: Path | None = None
 
 
-def find_base(given: str | Path) -> Base:
+def find_model(given: str | Path) -> Base:
     """What a path or a name means: a training's best, an adapter with its base, or a model."""
-    path = Path(given)
-    if (path / BEST).is_dir():
-        path = path / BEST
-    if not path.is_dir():
-        return Base(str(given))
-    path = path.resolve()
-    if not (path / ADAPTER).is_file():
-        return Base(str(path))
-    under = str(read_json(path / ADAPTER).get("base_model_name_or_path") or "")
-    if not under:
-        raise InputError(
-            f"{path / ADAPTER} does not say what it was trained on",
-            hint="put the path of that model there as base_model_name_or_path",
-        )
-    beside = [place for place in (path / under, path.parent / under) if place.is_dir()]
-    return Base(str(beside[0].resolve()) if beside else under, path)
+    path = find(given)
+    if (path / ADAPTER).is_file():
+        return Base(find_base(path)[0], path.resolve())
+    return Base(str(path.resolve()) if str(given) != smollm2.NAME and exists(given) else str(given))
+
+
+def own_shape(base: Base, asked: Adapting) -> Adapting:
+    """What is trained: of an adapter that is continued its own rank, alpha and dropout."""
+    if base.adapter is None:
+        return asked
+    own = read_json(base.adapter / ADAPTER)
+    return replace(
+        asked,
+        rank=own.get("r", asked.rank),
+        alpha=own.get("lora_alpha", asked.alpha),
+        dropout=own.get("lora_dropout", asked.dropout),
+    )
 
 
 def identity(base: Base) -> str:
@@ -98,18 +99,13 @@ def prepare(
         loaded = _load_nf4(base.model, device) if adapting.nf4 else load(base.model, device, name)
         # The adapter remembers this name, and it must mean the same model elsewhere.
         loaded.model.name_or_path = base.model
+        if base.adapter is not None:
+            loaded = replace(loaded, tokenizer=adapter_tokenizer(base.adapter, loaded.tokenizer))
         model = _with_adapter(loaded.model, adapting, resumed or base.adapter)
     if adapting.checkpointing:
         model.gradient_checkpointing_enable({"use_reentrant": False})
     model.train()
     return replace(loaded, model=model)
-
-
-def attach(model: Any, adapter: Path, *, trainable: bool = False) -> Any:
-    """The model with a stored adapter on it."""
-    from peft import PeftModel
-
-    return PeftModel.from_pretrained(model, str(adapter), is_trainable=trainable)
 
 
 def _with_adapter(model: Any, adapting: Adapting, adapter: Path | None) -> Any:

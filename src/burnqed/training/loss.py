@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Any
@@ -71,14 +71,22 @@ class Score:
         return self.correct / self.tokens if self.tokens else None
 
 
-def evaluate(module: TacticLoss, examples: Sequence[Example], batch: int, accelerator: Any) -> Score:
-    """The score on all of these, shared out over the processes."""
+def evaluate(
+    module: TacticLoss,
+    examples: Sequence[Example],
+    batch: int,
+    accelerator: Any,
+    stop: Callable[[], bool] = lambda: False,
+) -> Score | None:
+    """The score on all of these, shared out over the processes; None when `stop` says so before."""
     order = sorted(range(len(examples)), key=lambda i: -len(examples[i].ids))
     batches = [order[i : i + batch] for i in range(0, len(order), batch)]
     sums = torch.zeros(2, dtype=torch.float64, device=accelerator.device)
     module.eval()
     with torch.no_grad():
         for places in batches[accelerator.process_index :: accelerator.num_processes]:
+            if stop():
+                return None
             made = on_device(collate([examples[i] for i in places]), accelerator.device)
             loss, correct = module(made)
             sums += torch.stack([loss.double(), correct.double()])

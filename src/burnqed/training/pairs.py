@@ -79,7 +79,7 @@ def read_found(path: Path, on_problem: Callable[[str], None]) -> Source:
 
 def _given(path: Path) -> Iterator[Pair]:
     try:
-        with path.open(encoding="utf-8") as lines:
+        with path.open(encoding="utf-8-sig") as lines:
             for number, line in enumerate(lines, start=1):
                 if line.strip():
                     yield _pair(line, f"{path}, line {number}")
@@ -93,7 +93,7 @@ def _pair(line: str, where: str) -> Pair:
     hint = 'a row is {"state": "…", "tactic": "…", "theorem": "…", "depth": 0}'
     try:
         row: Any = json.loads(line)
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise InputError(f"{where} is no JSON: {error}", hint=hint) from error
     if not isinstance(row, dict):
         raise InputError(f"{where} is no JSON object", hint=hint)
@@ -103,6 +103,10 @@ def _pair(line: str, where: str) -> Pair:
     for key in _TEXTS:
         if not isinstance(row[key], str) or not row[key].strip():
             raise InputError(f"{where}: {key!r} is not a text, or is empty", hint=hint)
+        try:
+            row[key].encode()
+        except UnicodeEncodeError as error:  # JSON can name halves of characters
+            raise InputError(f"{where}: {key!r} is no text that can be written", hint=hint) from error
     depth = row["depth"]
     if isinstance(depth, bool) or not isinstance(depth, int) or depth < 0:
         raise InputError(f"{where}: 'depth' is not a number of steps: {depth!r}", hint=hint)

@@ -14,17 +14,27 @@ from typing import Any, Literal, Protocol
 
 import torch
 from accelerate import Accelerator
+from accelerate.utils import broadcast_object_list
 
-from burnqed.core.errors import BurnQedError, InputError
+from burnqed.core.errors import BurnQedError, CorruptError, InputError
 from burnqed.core.runs import MANIFEST, open_run, publish
 from burnqed.policy.models.load import Loaded, load
+from burnqed.policy.models.names import BEST, exists
 from burnqed.policy.prompt import PromptSettings
 from burnqed.training import log
 from burnqed.training.baseline import baseline_loss
 from burnqed.training.batches import Encoded, encode
-from burnqed.training.checkpoints import BEST, find_checkpoint
+from burnqed.training.checkpoints import find_checkpoint
 from burnqed.training.curve import save_curve
-from burnqed.training.lora import Adapting, Base, find_base, identity, own_settings, prepare
+from burnqed.training.lora import (
+    Adapting,
+    Base,
+    find_model,
+    identity,
+    own_settings,
+    own_shape,
+    prepare,
+)
 from burnqed.training.pairs import Chosen, Mixture, Pair, choose, read_found, read_source
 from burnqed.training.sft import Loop, Material, Plan, Told
 
@@ -69,19 +79,15 @@ class Watcher(Protocol):
 def train_policy(job: Job, out: Path, watcher: Watcher, *, resume: bool) -> dict[str, Any] | None:
     """What is in result.json in the end; None when it was stopped before."""
     accelerator = Accelerator(mixed_precision="no")  # `TacticLoss` says what is computed in what
-    base = None if job.base == NANO else find_base(job.base)
     chosen, asked = _data(job, watcher)
+    base = None if job.base == NANO else find_model(job.base)
+    if base is not None:
+        job = replace(job, adapting=own_shape(base, job.adapting))
     asked |= _settings(job, accelerator)
     fresh = not (out / MANIFEST).exists()
-    if accelerator.is_main_process:
-        if base is not None:
-            asked["base_identity"] = identity(base)
-        open_run(out, asked, resume=resume)
-        find_checkpoint(out)  # tidies up
-    accelerator.wait_for_everyone()
+    _open(out, asked, base, accelerator, resume=resume)
     if (out / RESULT).exists():
-        finished: dict[str, Any] = json.loads((out / RESULT).read_text(encoding="utf-8"))
-        return finished
+        return _finished(out / RESULT)
     try:
         ready = _ready(job, base, chosen, out, accelerator, watcher)
     except BurnQedError:
@@ -97,6 +103,36 @@ def train_policy(job: Job, out: Path, watcher: Watcher, *, resume: bool) -> dict
 
 
 # -------------------------------------------------------------------------------------- before
+
+
+def _open(
+    out: Path, asked: dict[str, Any], base: Base | None, accelerator: Any, *, resume: bool
+) -> None:
+    """One process opens the directory; what it has against it ends the others as well."""
+    problem: list[BurnQedError | None] = [None]
+    if accelerator.is_main_process:
+        try:
+            if base is not None:
+                asked["base_identity"] = identity(base)
+            open_run(out, asked, resume=resume)
+            find_checkpoint(out)  # tidies up
+        except BurnQedError as error:
+            problem = [error]
+    broadcast_object_list(problem)
+    if problem[0] is not None:
+        raise problem[0]
+
+
+def _finished(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError("it is not a JSON object")
+    except (OSError, ValueError) as error:
+        raise CorruptError(
+            f"cannot read {path}: {error}", hint="remove it: --resume writes it again"
+        ) from error
+    return content
 
 
 def _data(job: Job, watcher: Watcher) -> tuple[Chosen, dict[str, Any]]:
@@ -115,10 +151,10 @@ def _data(job: Job, watcher: Watcher) -> tuple[Chosen, dict[str, Any]]:
 
 def _settings(job: Job, accelerator: Any) -> dict[str, Any]:
     nano = {"nano_size": job.nano_size} if job.base == NANO else {}
-    path = Path(job.base)
+    local = job.base != NANO and exists(job.base)
     return {
         "command": "train policy",
-        "base": str(path.resolve()) if job.base != NANO and path.is_dir() else job.base,
+        "base": str(Path(job.base).resolve()) if local else job.base,
         **nano,
         **asdict(job.mixture),
         **asdict(job.adapting),
@@ -166,8 +202,7 @@ def _ready(
     # It plans anew for each length of a batch, which takes longer than the attention itself.
     torch.backends.cuda.enable_cudnn_sdp(False)
     torch.manual_seed(job.plan.seed)
-    device = "cpu" if accelerator.device.type == "cpu" else str(accelerator.device)
-    loaded = prepare(base, job.adapting, device, precision, checkpoint)
+    loaded = prepare(base, job.adapting, _device(accelerator), precision, checkpoint)
     settings = _prompt(job, own_settings(base, loaded))
     loaded = replace(loaded, settings=settings)
     _check_room(loaded)
@@ -177,6 +212,11 @@ def _ready(
     material = _material(chosen, train, val)
     loop = Loop(loaded, material, job.plan, out, accelerator, precision, checkpoint)
     return loop, train, val
+
+
+def _device(accelerator: Any) -> str:
+    """The device by the name that models are loaded with: of several processes' CPUs there is one."""
+    return "cpu" if accelerator.device.type == "cpu" else str(accelerator.device)
 
 
 def _precision(dtype: Dtype, device: torch.device) -> torch.dtype:
@@ -197,7 +237,10 @@ def _check_room(loaded: Loaded) -> None:
 
 def _material(chosen: Chosen, train: Encoded, val: Encoded) -> Material:
     if not train.examples:
-        raise InputError("every tactic is longer than a tactic may be", hint="a larger --tactic-tokens")
+        raise InputError(
+            "every tactic is longer than a tactic may be, or has an end of the prompt's format in it",
+            hint="a larger --tactic-tokens, or another --prompt",
+        )
     found = [chosen.val[place].found for place in val.places]
     both = list(zip(val.examples, found, strict=True))
     return Material(
@@ -240,7 +283,7 @@ def _matched(job: Job, loop: Loop, chosen: Chosen, val: Encoded) -> dict[str, An
     pairs = random.Random(f"match {job.plan.seed}").sample(held_out, min(job.matched, len(held_out)))
     if not pairs:
         return {}
-    found = match(load(loop.out / BEST, str(loop.accelerator.device)), pairs)
+    found = match(load(loop.out / BEST, _device(loop.accelerator)), pairs)
     return {
         "val_matched_pairs": found.pairs,
         "val_top1": found.first / found.pairs,

@@ -21,11 +21,11 @@ import torch
 
 from burnqed.core.errors import InfrastructureError
 from burnqed.policy.models.load import Loaded
+from burnqed.policy.models.names import BEST
 from burnqed.policy.prompt import Example
 from burnqed.training import log
 from burnqed.training.batches import Order, collate, micro_batches, on_device, tactic_tokens
 from burnqed.training.checkpoints import (
-    BEST,
     Progress,
     publish_directory,
     read_optimizer,
@@ -110,7 +110,7 @@ class Loop:
         self.module = TacticLoss(loaded.model, precision)
         optimizer = _optimizer(self.module, plan)
         if resumed:
-            optimizer.load_state_dict(read_optimizer(resumed))
+            read_optimizer(resumed, optimizer)
         # What spreads the model over GPUs; evaluation and saving use the module itself.
         self.wrapped, self.optimizer = accelerator.prepare(self.module, optimizer)
         self.val_loss: float | None = None
@@ -119,6 +119,11 @@ class Loop:
         self._earlier = self.progress.seconds
         if self._main:
             log.cut(out / log.LOG, self.progress.step if resumed else -1)
+        # A training that was stopped while it evaluated has that to do first.
+        step = self.progress.step
+        self._behind = step == 0 or (
+            self.world == 1 and self._is_due(step) and not self._is_logged(step)
+        )
 
     @property
     def _main(self) -> bool:
@@ -135,25 +140,36 @@ class Loop:
             ) from error
 
     def _run(self, stop: Callable[[], bool], tell: Callable[[Told], None]) -> bool:
-        if self.progress.step == 0:
-            self._evaluate()
+        if self._behind:
+            if not self._evaluate(stop):
+                return False
+            if self.progress.step:
+                self._save()
         self.module.train()
         while self.progress.step < self.steps:
             self._step(self.progress.step)
             step = self.progress.step
             last = step == self.steps
-            evaluated = step % self.eval_every == 0 or last
             saved = step % self.plan.save_every == 0 or last
             stopped = self._agreed(stop, step) and not last
+            evaluated = self._is_due(step)
             if evaluated or saved or stopped or self._flush_is_due(step):
                 self._flush(tell)
-            if evaluated:
-                self._evaluate()
+            if evaluated and not self._evaluate(stop):
+                stopped = True
             if saved or stopped:
                 self._save()
             if stopped:
                 return False
         return True
+
+    def _is_due(self, step: int) -> bool:
+        """Whether a step is followed by an evaluation."""
+        return step % self.eval_every == 0 or step == self.steps
+
+    def _is_logged(self, step: int) -> bool:
+        entries = log.read_log(self.out / log.LOG)
+        return any(entry["kind"] == "eval" and entry["step"] == step for entry in entries)
 
     # ------------------------------------------------------------------------------ one step
 
@@ -237,16 +253,20 @@ class Loop:
             hint="train again with a lower --lr, or with --dtype fp32; the last checkpoint is kept",
         )
 
-    def _evaluate(self) -> None:
-        """Both losses into the log, and the weights kept if they are the best so far."""
+    def _evaluate(self, stop: Callable[[], bool]) -> bool:
+        """Both losses into the log, and the weights kept if they are the best so far.
+
+        False when it was stopped before; several processes do not stop here.
+        """
         if not (self.material.val_given or self.material.val_found):
-            return
+            return True
+        batch, ends = max(self.plan.batch, 16), stop if self.world == 1 else lambda: False
         given, found = (
-            evaluate(self.module, examples, max(self.plan.batch, 16), self.accelerator)
-            if examples
-            else Score()
+            evaluate(self.module, examples, batch, self.accelerator, ends) if examples else Score()
             for examples in (self.material.val_given, self.material.val_found)
         )
+        if given is None or found is None:
+            return False
         both = given + found
         self.val_loss = both.mean
         entry = {
@@ -260,6 +280,7 @@ class Loop:
             self.progress = replace(self.progress, best_loss=both.mean, best_step=self.progress.step)
             self.keep_as_best()
         self._flushed = time.monotonic()  # an evaluation is no training time
+        return True
 
     def keep_as_best(self) -> None:
         if self._main:

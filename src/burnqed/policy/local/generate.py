@@ -66,7 +66,7 @@ class Ending:
 
     def sample(self, tokens: Sequence[int], logprob: float, ended: bool) -> Sample:
         said = tokens[:-1] if ended and tokens[-1] in self.tokens else tokens
-        return Sample(self.text(said), logprob, len(tokens), ended)
+        return Sample(self.text(said), logprob, len(tokens), ended, tuple(tokens))
 
 
 @dataclass(slots=True)
