@@ -73,7 +73,7 @@ def ours(sampler: LocalSampler, states: Sequence[str], n: int, seed: int) -> lis
 
 
 def off(loaded: Loaded, states: Sequence[str], found: Sequence[Sequence[Sample]]) -> tuple[float, int]:
-    """The largest difference to a plain forward pass over the same tokens, and over how many samples."""
+    """The largest difference to a plain forward pass over the same tokens; over how many samples."""
     worst, compared = 0.0, 0
     for state, samples in zip(states, found, strict=True):
         prompt = prompt_ids(loaded.tokenizer, loaded.settings, state)
