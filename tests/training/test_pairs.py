@@ -70,7 +70,7 @@ def test_nothing_to_learn_from_is_refused(tmp_path: Path) -> None:
         read_source(tmp_path / "empty.jsonl", silent)
     with pytest.raises(InputError, match="cannot read"):
         read_source(tmp_path / "nowhere.jsonl", silent)
-    with pytest.raises(InputError, match="holds no trajectories"):
+    with pytest.raises(InputError, match="has no trajectories"):
         read_source(tmp_path, silent)
     with pytest.raises(InputError, match="no directory"):
         read_found(tmp_path / "empty.jsonl", silent)

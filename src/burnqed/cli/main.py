@@ -17,6 +17,7 @@ from burnqed.cli.commands import (
     compare,
     data,
     doctor,
+    embed,
     eval,
     export,
     lean,
@@ -48,6 +49,7 @@ app.command("eval")(eval.eval_command)
 app.command("compare")(compare.compare_command)
 app.command("report")(report.report_command)
 app.command("model")(model.model_command)
+app.command("embed")(embed.embed_command)
 app.command("export")(export.export_command)
 app.command("check")(check.check)
 app.command("doctor")(doctor.doctor)

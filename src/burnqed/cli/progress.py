@@ -24,14 +24,14 @@ _LINE_SECONDS = 30.0  # between two lines where there is no terminal
 
 
 @contextmanager
-def counted(what: str, total: int, shown: bool) -> Iterator[Callable[[], None]]:
-    """A bar for work that is merely counted; call the function when one more is done."""
+def counted(what: str, total: int, shown: bool) -> Iterator[Callable[[int], None]]:
+    """A bar for work that is merely counted; call the function when so many more are done."""
     with Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
         console=Console(stderr=True), disable=not shown,
     ) as bar:  # fmt: skip
         task = bar.add_task(what, total=total)
-        yield lambda: bar.advance(task)
+        yield lambda count: bar.advance(task, count)
 
 
 class SetProgress:

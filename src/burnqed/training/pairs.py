@@ -17,7 +17,6 @@ from typing import Any
 from burnqed.core.errors import InputError
 from burnqed.data.splits import split_of
 
-TRAJECTORIES = "trajectories"  # of a run's directory, as `burn-qed search` writes it
 _TEXTS = ("state", "tactic", "theorem")
 _COLUMNS = ("theorem", "state", "tactic", "depth", "on_proof_path")
 
@@ -115,14 +114,9 @@ def _pair(line: str, where: str) -> Pair:
 
 
 def _found(path: Path, on_problem: Callable[[str], None]) -> Iterator[Pair]:
-    from burnqed.trajectories.store import iter_steps, read_records
+    from burnqed.trajectories.store import find_trajectories, iter_steps, read_records
 
-    directory = path / TRAJECTORIES if (path / TRAJECTORIES).is_dir() else path
-    if directory == path and not any(path.glob("part-*.parquet")):
-        raise InputError(
-            f"{path} holds no trajectories",
-            hint="a run of `burn-qed search`; to train on an evaluation, name its trajectories/ itself",
-        )
+    directory = find_trajectories(path)
     records = read_records(directory, on_problem)
     proved = {record.theorem for record in records if record.outcome == "proved"}
     for batch in iter_steps(directory, columns=_COLUMNS, on_problem=lambda _told_already: None):

@@ -18,6 +18,7 @@ from burnqed.search.tree import Result
 # sealed (`part`) is the same in every version, so that a newer file never looks like a damaged one.
 VERSION = 2  # 1 had no `lost_at` and `lost_kind`
 ERROR_LENGTH = 500
+TRAJECTORIES = "trajectories"  # of a run's directory
 
 Label = Literal["positive", "negative", "unknown"]
 # Who tried it: the search, the search with noise, `negatives` at a state of a proof, or away from it.

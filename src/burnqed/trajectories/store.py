@@ -21,7 +21,7 @@ from filelock import FileLock, Timeout
 from burnqed.core.errors import CorruptError, InfrastructureError, InputError
 from burnqed.trajectories.part import Footer, encode, open_whole, read_footer
 from burnqed.trajectories.recover import recover
-from burnqed.trajectories.schema import StepRow, TheoremRecord
+from burnqed.trajectories.schema import TRAJECTORIES, StepRow, TheoremRecord
 from burnqed.trajectories.tables import NAMES, join, to_rows, to_table
 
 # Theorems share a row group until it has this many rows; none is split.
@@ -172,6 +172,17 @@ def _take_over(directory: Path, on_problem: OnProblem) -> tuple[int, list[Theore
 
 
 # ------------------------------------------------------------------------------- reading
+
+
+def find_trajectories(path: Path) -> Path:
+    """The directory of parts that a path means: a run's, or itself."""
+    inside = path / TRAJECTORIES
+    directory = inside if inside.is_dir() else path
+    if not directory.is_dir() or not any(directory.glob("part-*.parquet")):
+        attempts = sorted(path.glob("attempt-*"))
+        hint = f"one of its attempts has: {attempts[0]}" if attempts else "`burn-qed search` makes some"
+        raise InputError(f"{path} has no trajectories", hint=hint)
+    return directory
 
 
 def read_records(directory: Path, on_problem: OnProblem = warn) -> list[TheoremRecord]:

@@ -313,7 +313,7 @@ def verify_command(
     async def work() -> list[Verified]:
         with counted("verifying", len(index.entries), shown=not as_json) as advance:
             async with Pool(spec, workers) as pool:
-                return await verify(pool, index.theorems, lambda _: advance())
+                return await verify(pool, index.theorems, lambda _: advance(1))
 
     found = run_sync(work())
     counts = Counter(dict.fromkeys(get_args(Verdict), 0))

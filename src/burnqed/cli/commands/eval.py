@@ -13,7 +13,6 @@ from typing import Annotated, Any
 import typer
 
 from burnqed.cli import compose, policies, result_tables, sets, tables
-from burnqed.cli.commands.search import TRAJECTORIES
 from burnqed.cli.progress import SetProgress
 from burnqed.core.errors import InputError
 from burnqed.core.runs import open_run
@@ -36,6 +35,7 @@ from burnqed.lean.process import LaunchSpec
 from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
 from burnqed.trajectories.record import Provenance
+from burnqed.trajectories.schema import TRAJECTORIES
 
 
 def eval_command(

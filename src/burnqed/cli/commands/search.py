@@ -17,8 +17,7 @@ from burnqed.lean.pool import run_sync
 from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
 from burnqed.trajectories.record import Provenance
-
-TRAJECTORIES = "trajectories"
+from burnqed.trajectories.schema import TRAJECTORIES
 
 
 def search_command(

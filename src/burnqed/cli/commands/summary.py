@@ -8,8 +8,6 @@ from typing import Annotated
 import typer
 
 from burnqed.cli import compose, tables
-from burnqed.cli.commands.search import TRAJECTORIES
-from burnqed.core.errors import InputError
 
 
 def summary_command(
@@ -21,13 +19,8 @@ def summary_command(
 
     Parts that are damaged are read as far as they go, with a warning.
     """
-    from burnqed.trajectories.store import read_records
+    from burnqed.trajectories.store import find_trajectories, read_records
 
-    inside = run / TRAJECTORIES
-    directory = inside if inside.is_dir() else run
-    if not directory.is_dir() or not any(directory.glob("part-*.parquet")):
-        attempts = sorted(run.glob("attempt-*"))
-        hint = f"one of its attempts has: {attempts[0]}" if attempts else "`burn-qed search` makes some"
-        raise InputError(f"{run} has no trajectories", hint=hint)
+    directory = find_trajectories(run)
     records = read_records(directory, on_problem=tables.warn)
     tables.print_summary(records, directory, as_json, theorems)

@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
-from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -25,6 +24,8 @@ from rich.progress import (
 )
 
 from burnqed.cli import compose, sets, tables
+from burnqed.cli.progress import counted
+from burnqed.cli.stopping import Stopping
 from burnqed.core.errors import InputError, SetupError
 from burnqed.policy.prompt import FORMATS
 
@@ -186,7 +187,7 @@ def policy_command(
     with _Watch(shown=not as_json and _is_main()) as watch:
         result = train_policy(job, out, watch, resume=resume)
     if result is None:
-        stopped = watch.signal or signal.SIGTERM
+        stopped = watch.stopping.signal or signal.SIGTERM
         typer.echo(f"stopped; go on with: burn-qed train policy --resume --out {out} …", err=True)
         raise typer.Exit(128 + stopped)
     if _is_main():
@@ -256,7 +257,7 @@ class _Watch:
 
     def __init__(self, shown: bool) -> None:
         console = Console(stderr=True)
-        self.signal: signal.Signals | None = None
+        self.stopping = Stopping(shown=_is_main())
         self._shown = shown
         self._lines = shown and not console.is_terminal
         self._bar = Progress(
@@ -267,33 +268,24 @@ class _Watch:
         self._first: tuple[int, float] | None = None
         self._last = 0.0
         self._task: Any = None
-        self._before: dict[int, Any] = {}
 
     def __enter__(self) -> _Watch:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            self._before[number] = signal.signal(number, self._asked)
+        self.stopping.__enter__()
         return self
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, *error: object) -> None:
         self._bar.stop()
-        for number, handler in self._before.items():
-            signal.signal(number, handler)
-
-    def _asked(self, number: int, _frame: FrameType | None) -> None:
-        self.signal = signal.Signals(number)
-        signal.signal(number, self._before[number])  # the second one is Python's own
-        if _is_main():  # past Python's own stderr, which may be in the middle of a line
-            os.write(2, b"\nstopping after this step; Ctrl-C again stops now\n")
+        self.stopping.__exit__(*error)
 
     def stop(self) -> bool:
-        return self.signal is not None
+        return self.stopping.asked()
 
     def warn(self, problem: str) -> None:
         if _is_main():
             tables.warn(problem)
 
     def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]:
-        return _tokenising(what, total, self._shown)
+        return _by_hundreds(what, total, self._shown)
 
     def told(self, told: Told) -> None:
         if self._task is None:
@@ -313,19 +305,15 @@ class _Watch:
 
 
 @contextmanager
-def _tokenising(what: str, total: int, shown: bool) -> Iterator[Callable[[], None]]:
+def _by_hundreds(what: str, total: int, shown: bool) -> Iterator[Callable[[], None]]:
     """A bar that moves a hundred at a time: it must not cost more than the work."""
-    with Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True), disable=not shown,
-    ) as bar:  # fmt: skip
-        task = bar.add_task(what, total=total)
+    with counted(what, total, shown) as advance:
         done = 0
 
         def one() -> None:
             nonlocal done
             done += 1
             if done % 100 == 0 or done == total:
-                bar.update(task, completed=done)
+                advance(done % 100 or 100)
 
         yield one

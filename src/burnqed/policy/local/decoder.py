@@ -8,7 +8,8 @@ checked against its plain forward pass before it is used.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import torch
@@ -54,29 +55,51 @@ class Decoder:
         self, attending: Prompts | Continuations, tokens: Tensor, positions: Tensor, keep: Tensor | int
     ) -> Tensor:
         """The logits of the tokens in `keep` (0: all), with tokens and positions in one row."""
-        if self.closed:
-            raise InfrastructureError("the model was closed while it was asked")
-        self._attending = attending
-        self.model.config._attn_implementation = self._name
-        try:
+        with self._seeing(attending):
             out = self.model(
                 input_ids=tokens.unsqueeze(0),
                 position_ids=positions.unsqueeze(0),
                 use_cache=False,
                 logits_to_keep=keep,
             )
+        logits: Tensor = out.logits[0]
+        return logits
+
+    @contextmanager
+    def _seeing(self, attending: Prompts | Continuations) -> Iterator[None]:
+        """The model with this in the place of its attention."""
+        if self.closed:
+            raise InfrastructureError("the model was closed while it was asked")
+        self._attending = attending
+        self.model.config._attn_implementation = self._name
+        try:
+            yield
         finally:
             self._attending = None
             self.model.config._attn_implementation = self._plain
-        logits: Tensor = out.logits[0]
-        return logits
+
+    def hidden(self, prompts: Sequence[Sequence[int]]) -> Tensor:
+        """The last hidden states [tokens, width] of all prompts, one after the other."""
+        lengths = [len(prompt) for prompt in prompts]
+        tokens, positions = self._row(prompts)
+        with self._seeing(Prompts(lengths, max(lengths), self.device)):
+            out = self.model.base_model(
+                input_ids=tokens.unsqueeze(0), position_ids=positions.unsqueeze(0), use_cache=False
+            )
+        states: Tensor = out.last_hidden_state[0]
+        return states
+
+    def _row(self, prompts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:
+        """All tokens in one row, and where each is in its own prompt."""
+        tokens = [token for prompt in prompts for token in prompt]
+        positions = [i for prompt in prompts for i in range(len(prompt))]
+        return torch.tensor(tokens, device=self.device), torch.tensor(positions, device=self.device)
 
     def read(self, prompts: Sequence[Sequence[int]], width: int) -> tuple[Tensor, Tensor]:
         """The logits after each prompt, and all keys and values, padded to `width` tokens."""
         lengths = [len(prompt) for prompt in prompts]
         attending = Prompts(lengths, width, self.device)
-        tokens = torch.tensor([token for prompt in prompts for token in prompt], device=self.device)
-        positions = torch.tensor([i for n in lengths for i in range(n)], device=self.device)
+        tokens, positions = self._row(prompts)
         last = torch.tensor(lengths, device=self.device).cumsum(0) - 1
         logits = self.forward(attending, tokens, positions, last)
         return logits, torch.stack(attending.kept)
