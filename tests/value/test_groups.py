@@ -1,0 +1,79 @@
+"""Negatives are what was given up, and nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from burnqed.trajectories.schema import Label, StepRow
+from burnqed.value.groups import contrasts
+
+STEP = StepRow(
+    run="r", theorem="t", node=0, parent=None, children=(), depth=0, state="root", root_goal="root",
+    tactic="x", logprob=-1.0, energy=None, score=0.0, outcome="advanced", error="", label="unknown",
+    on_proof_path=False, remaining_steps=None, origin="search", temperature=0.0, iteration=0,
+    seconds=0.0,
+)  # fmt: skip
+
+
+def step(node: int, label: Label, *children: int, state: str = "", **more: object) -> StepRow:
+    depth = 0 if node == 0 else 1
+    base = replace(STEP, node=node, depth=depth, state=state or f"s{node}", children=children)
+    return replace(base, label=label, **more)  # type: ignore[arg-type]
+
+
+def on_path(node: int, remaining: int, *children: int, state: str = "") -> StepRow:
+    return step(node, "positive", *children, state=state, on_proof_path=True, remaining_steps=remaining)
+
+
+PROOF = [
+    on_path(0, 2, 1),
+    step(0, "negative", 2),
+    step(0, "unknown", 3),
+    step(0, "unknown", 4),
+    step(0, "negative", outcome="rejected"),
+    on_path(1, 1),
+    step(2, "negative", outcome="rejected"),  # 2: all that was tried failed
+    step(2, "negative", outcome="rejected"),
+    step(3, "negative", outcome="rejected"),  # 3: not all of it
+    step(3, "unknown", outcome="timeout"),
+]  # 4 was never explored
+
+
+def test_only_what_was_given_up_is_negative() -> None:
+    found = contrasts(PROOF)
+    (group,) = found.groups
+    assert (group.positive, group.negatives) == ("s1", ("s2",))
+    assert (group.depth, group.remaining_steps, group.root_goal) == (1, 1, "root")
+    assert (found.positives, found.alone, found.dual) == (1, 0, 0)
+    assert found.by_depth == {1: 1}
+
+
+def test_an_unproved_search_says_nothing() -> None:
+    failed = [replace(s, on_proof_path=False, remaining_steps=None, label="negative") for s in PROOF]
+    assert contrasts(failed).groups == ()
+
+
+def test_a_state_that_another_search_proved_is_no_negative() -> None:
+    other = [
+        replace(s, theorem="u")
+        for s in (on_path(0, 2, 7, state="elsewhere"), on_path(7, 1, state="s2"))
+    ]
+    found = contrasts([*PROOF, *other])
+    assert found.groups == ()
+    assert (found.positives, found.alone, found.dual) == (2, 2, 1)
+
+
+def test_both_halves_of_a_split_are_positives() -> None:
+    rows = [
+        on_path(0, 3, 1, 2),
+        step(0, "negative", 5),
+        on_path(1, 1),
+        on_path(2, 1),
+        step(5, "negative", outcome="rejected"),
+    ]
+    assert {g.positive: g.negatives for g in contrasts(rows).groups} == {"s1": ("s5",), "s2": ("s5",)}
+
+
+def test_searches_of_one_name_in_two_runs_are_two() -> None:
+    again = [replace(s, run="other") for s in PROOF]
+    assert len(contrasts([*PROOF, *again]).groups) == 2
