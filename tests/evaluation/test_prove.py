@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from burnqed.core.errors import LeanDied
+from burnqed.core.errors import LeanDied, PromptRefused, ServerError
 from burnqed.core.types import (
     Candidate,
     Goal,
@@ -349,3 +349,27 @@ async def test_a_judge_that_dies_takes_no_search_along(
     assert record.nodes == 2
     assert read_off(record, (), 1).outcome == "exhausted", "one node never came to the judge"
     assert read_off(record, (), 2).outcome == "error"
+
+
+class Refused:
+    """A policy whose server takes no state, or is gone."""
+
+    def __init__(self, error: Exception) -> None:
+        self.error = error
+
+    async def propose(
+        self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
+    ) -> list[list[Candidate]]:
+        raise self.error
+
+
+async def test_a_state_that_a_server_refuses_makes_an_error_and_not_an_unproved_theorem(
+    prover: Prover,
+) -> None:
+    attempt = await prove(replace(prover, policy=Refused(PromptRefused("too long"))), ONE, seed=0)
+    assert (attempt.outcome, attempt.reason, attempt.detail) == ("error", "PromptRefused", "too long")
+
+
+async def test_a_server_that_is_gone_ends_the_run(prover: Prover) -> None:
+    with pytest.raises(ServerError, match="gone"):
+        await prove(replace(prover, policy=Refused(ServerError("gone"))), ONE, seed=0)

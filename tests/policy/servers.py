@@ -9,10 +9,14 @@ import asyncio
 import hashlib
 import json
 import socket
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
 from contextlib import asynccontextmanager, closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any, Literal
+
+from burnqed.core.errors import PromptRefused
+from burnqed.policy.candidates import Sample
+from burnqed.policy.sampled import Request, Sampler
 
 
 @dataclass(frozen=True, slots=True)
@@ -268,3 +272,10 @@ def choosy(handler: Handler, refuses: Callable[[str], bool], status: int = 400) 
         return handler(asked)
 
     return chosen
+
+
+async def samples_of(sampler: Sampler, requests: Sequence[Request]) -> list[list[Sample]]:
+    """The samples, where none is refused."""
+    answers = await sampler.sample(requests)
+    assert not any(isinstance(answer, PromptRefused) for answer in answers), answers
+    return [answer for answer in answers if not isinstance(answer, PromptRefused)]

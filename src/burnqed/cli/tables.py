@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 import typer
@@ -36,6 +37,16 @@ def folding(*titles: str, title: str = "") -> Table:
     """A table whose cells are folded and never cut: half a name is none."""
     columns = [Column(Text(head), overflow="fold") for head in titles]
     return Table(*columns, title=Text(title) if title else None, title_justify="left")
+
+
+def print_facts(title: str, facts: Mapping[str, object]) -> None:
+    """What is known of one thing, a line each; what is not known has none."""
+    table = folding("what", "is", title=title)
+    for key, value in facts.items():
+        if value is not None:
+            said = f"{value:,.4g}" if isinstance(value, float) else str(value)
+            table.add_row(key.replace("_", " "), said)
+    console().print(table)
 
 
 def print_summary(

@@ -6,9 +6,33 @@ import os
 from pathlib import Path
 
 import platformdirs
+from filelock import FileLock, Timeout
+
+from burnqed.core.errors import SetupError
+
+LOCK_SECONDS = 3600.0
 
 
 def cache_root() -> Path:
     """Where burn-qed keeps what it can make again; BURN_QED_CACHE moves it."""
     given = os.environ.get("BURN_QED_CACHE")
     return Path(given) if given else Path(platformdirs.user_cache_dir("burn-qed"))
+
+
+def lock(path: Path) -> FileLock:
+    """Held while something is made, so that two processes do not make it at once."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        held = FileLock(f"{path}.lock", timeout=LOCK_SECONDS)
+        held.acquire()
+    except Timeout:
+        raise SetupError(
+            f"another process has been setting up {path.name} for an hour",
+            hint=f"if none is running, delete {path}.lock",
+        ) from None
+    except OSError as error:
+        raise SetupError(
+            f"cannot write to the cache {path.parent}: {error.strerror}",
+            hint="free the disk or the rights, or set BURN_QED_CACHE to another folder",
+        ) from error
+    return held

@@ -19,6 +19,7 @@
         │   └── ReplayDiverged   a state made a second time came out different
         ├── PoolClosed           the pool was closed while somebody still wanted a worker
         └── ServerError          a model server does not answer, or answers what nobody can use
+            └── PromptRefused    it answers, but takes this state in no length
 
 A tactic that fails is none of these: it is a value, `core.types.StepOutcome`. A call that makes no
 sense (a state of another session, a goal that is not there) is Python's own `ValueError`.
@@ -150,3 +151,7 @@ class PoolClosed(InfrastructureError):
 
 class ServerError(InfrastructureError):
     pass
+
+
+class PromptRefused(ServerError):
+    """Ends the search that asked, as an error: that nothing was proposed is not that nothing helps."""

@@ -7,7 +7,13 @@ import traceback
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from burnqed.core.errors import BurnQedError, LeanError, StatementError, is_own_fault
+from burnqed.core.errors import (
+    BurnQedError,
+    LeanError,
+    PromptRefused,
+    StatementError,
+    is_own_fault,
+)
 from burnqed.core.ports import Environment, Policy, Value
 from burnqed.core.types import Theorem, Unreadable
 from burnqed.evaluation.shorten import shorten
@@ -114,7 +120,7 @@ async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink =
         return attempt
     except StatementError as error:
         return Attempt(theorem, "error", "statement", error.message)
-    except LeanError as error:
+    except (LeanError, PromptRefused) as error:
         return Attempt(theorem, "error", type(error).__name__, error.message)
     except BurnQedError:
         raise

@@ -20,7 +20,7 @@ from burnqed.core.errors import InputError, ServerError
 from burnqed.policy.candidates import Sample
 from burnqed.policy.http import JsonClient, key_from, path_of, together
 from burnqed.policy.prompt import FORMATS
-from burnqed.policy.sampled import Request
+from burnqed.policy.sampled import Answer, Request
 from burnqed.policy.served import (
     PROBE,
     SEEDS,
@@ -31,7 +31,6 @@ from burnqed.policy.served import (
     sample_of,
     seed_for,
     served_model,
-    to_stderr,
     unusable,
 )
 
@@ -63,7 +62,6 @@ class OpenAISampler:
         self,
         config: OpenAIConfig,
         *,
-        on_problem: Callable[[str], None] = to_stderr,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.config = config
@@ -74,7 +72,7 @@ class OpenAISampler:
         url = url if path_of(url) else f"{url}/v1"
         self._client = JsonClient(url, config.limits, key=key_from(KEY), sleep=sleep)
         self._url = self._client.url + _PATH
-        self._batches = Batches(config, self._ask, on_problem)
+        self._batches = Batches(config, self._ask)
         self._model = config.model
         self._batched = config.batched is not False
         self._free = asyncio.Semaphore(_AT_ONCE)
@@ -111,7 +109,7 @@ class OpenAISampler:
             raise InputError(last.message, hint=hint) from last
         raise last
 
-    async def sample(self, requests: Sequence[Request]) -> list[list[Sample]]:
+    async def sample(self, requests: Sequence[Request]) -> Sequence[Answer]:
         require_samples(requests)
         if self._model is None:
             await self._find_model()

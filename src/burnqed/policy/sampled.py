@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from burnqed.core.errors import BurnQedError, InfrastructureError
+from burnqed.core.errors import BurnQedError, InfrastructureError, PromptRefused
 from burnqed.core.types import Candidate, Goal
 from burnqed.policy.candidates import Sample, candidates_from
 from burnqed.policy.prompt import FORMATS, PromptSettings, state_text
@@ -30,6 +30,10 @@ class Request:
     seed: int
 
 
+# What cannot be asked has its error in its place, so that the others keep their samples.
+Answer = list[Sample] | PromptRefused
+
+
 class Sampler(Protocol):
     """A model that can be asked."""
 
@@ -37,7 +41,7 @@ class Sampler(Protocol):
     concurrency: int  # batches that it can be asked at once
     largest: int  # states in one batch
 
-    async def sample(self, requests: Sequence[Request]) -> list[list[Sample]]:
+    async def sample(self, requests: Sequence[Request]) -> Sequence[Answer]:
         """The samples of each request. Raises `InfrastructureError` when there is no telling."""
         ...
 
@@ -127,8 +131,10 @@ class SampledPolicy:
         try:
             answers = await self.sampler.sample(batch)
             found = [
-                candidates_from(self._format, samples, request.n)
-                for request, samples in zip(batch, answers, strict=True)
+                answer
+                if isinstance(answer, PromptRefused)
+                else candidates_from(self._format, answer, request.n)
+                for request, answer in zip(batch, answers, strict=True)
             ]
         except asyncio.CancelledError:
             for request in batch:
@@ -138,8 +144,11 @@ class SampledPolicy:
             for request in batch:
                 self._fail(request, error if isinstance(error, BurnQedError) else _failed(error))
             return
-        for request, candidates in zip(batch, found, strict=True):
-            self._answers[request].set_result(candidates)
+        for request, outcome in zip(batch, found, strict=True):
+            if isinstance(outcome, PromptRefused):
+                self._fail(request, outcome)
+            else:
+                self._answers[request].set_result(outcome)
         self._forget()
 
     def _fail(self, request: Request, error: Exception) -> None:

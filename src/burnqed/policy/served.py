@@ -7,16 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
-from burnqed.core.errors import InputError, ServerError
+from burnqed.core.errors import InputError, PromptRefused, ServerError
 from burnqed.policy.candidates import Sample
 from burnqed.policy.http import JsonClient, Limits, Refused, together
 from burnqed.policy.prompt import FORMATS, PromptSettings, prompt_text, shortened
-from burnqed.policy.sampled import Request
+from burnqed.policy.sampled import Answer, Request
 
 PROBE = "⊢ True"  # the state that a server is tried with before anything depends on it
 _HALVINGS = 4  # of a prompt that is refused; 1920 tokens at 1.5 bytes end at 180 bytes
@@ -71,24 +70,18 @@ class Ask(Protocol):
     ) -> list[list[Sample]]: ...
 
 
-def to_stderr(problem: str) -> None:
-    """For problems that nobody else wants to hear of."""
-    sys.stderr.write(f"warning: {problem}\n")
-
-
 class Batches:
     """Batches of requests, of which the server may refuse some: one must not take the others with it.
 
     Only the server knows how many tokens a prompt has, and a state may have more of them than its bytes
     let one expect, long numerals for instance. Such a state is asked with less of it. One that is
-    refused all the same has no samples; `on_problem` hears of the first one.
+    refused all the same has its error in its place.
     """
 
-    def __init__(self, served: Served, ask: Ask, on_problem: Callable[[str], None]) -> None:
-        self._served, self._ask, self._on_problem = served, ask, on_problem
-        self._told = False
+    def __init__(self, served: Served, ask: Ask) -> None:
+        self._served, self._ask = served, ask
 
-    async def sample(self, requests: Sequence[Request]) -> list[list[Sample]]:
+    async def sample(self, requests: Sequence[Request]) -> Sequence[Answer]:
         """The samples of each request. Raises if the server refuses them whatever the state."""
         try:
             return await self._once(requests)
@@ -104,7 +97,7 @@ class Batches:
         prompts = [prompt_for(self._served, request.state, halvings) for request in requests]
         return await self._ask(prompts, requests)
 
-    async def _some(self, requests: Sequence[Request], halvings: int) -> list[list[Sample]]:
+    async def _some(self, requests: Sequence[Request], halvings: int) -> Sequence[Answer]:
         try:
             return await self._once(requests, halvings)
         except Refused as error:
@@ -112,7 +105,7 @@ class Batches:
 
     async def _otherwise(
         self, requests: Sequence[Request], halvings: int, error: Refused
-    ) -> list[list[Sample]]:
+    ) -> Sequence[Answer]:
         """After a refusal: half of the batch and the other half, or less of its only state."""
         if len(requests) > 1:
             middle = len(requests) // 2
@@ -123,13 +116,8 @@ class Batches:
         shorter = prompt_for(self._served, requests[0].state, halvings + 1)
         if halvings < _HALVINGS and shorter != empty:
             return await self._some(requests, halvings + 1)
-        if not self._told:
-            self._told = True
-            self._on_problem(
-                "states that the server refuses, however short they are made, get no tactics from it "
-                f"(this is said once): {error.message}"
-            )
-        return [[]]
+        what = f"the server refuses a state, however short it is made: {error.message}"
+        return [PromptRefused(what, hint="serve the model with a longer context")]
 
 
 def seed_for(request: Request, draw: int = 0) -> int:

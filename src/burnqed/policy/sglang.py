@@ -21,7 +21,7 @@ from burnqed.core.errors import InputError
 from burnqed.policy.candidates import Sample
 from burnqed.policy.http import JsonClient, key_from
 from burnqed.policy.prompt import FORMATS
-from burnqed.policy.sampled import Request
+from burnqed.policy.sampled import Answer, Request
 from burnqed.policy.served import (
     PROBE,
     Batches,
@@ -31,7 +31,6 @@ from burnqed.policy.served import (
     sample_of,
     seed_for,
     served_model,
-    to_stderr,
     unusable,
 )
 
@@ -54,7 +53,6 @@ class SglangSampler:
         self,
         config: SglangConfig,
         *,
-        on_problem: Callable[[str], None] = to_stderr,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self.config = config
@@ -63,7 +61,7 @@ class SglangSampler:
         self.largest = config.largest
         self._client = JsonClient(config.url, config.limits, key=key_from(KEY), sleep=sleep)
         self._url = self._client.url + _PATH
-        self._batches = Batches(config, self._ask, on_problem)
+        self._batches = Batches(config, self._ask)
 
     async def check(self) -> tuple[str, ...]:
         """Raises if the server cannot be searched with; returns what is worth telling the user."""
@@ -94,7 +92,7 @@ class SglangSampler:
             "with SGLANG_RETURN_ORIGINAL_LOGPROB=1 in its environment",
         )
 
-    async def sample(self, requests: Sequence[Request]) -> list[list[Sample]]:
+    async def sample(self, requests: Sequence[Request]) -> Sequence[Answer]:
         require_samples(requests)
         return await self._batches.sample(requests)
 

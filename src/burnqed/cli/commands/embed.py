@@ -58,10 +58,7 @@ def embed_command(
     if as_json:
         typer.echo(json.dumps(content))
     else:
-        table = tables.folding("what", "figure", title="embedded")
-        for key, value in content.items():
-            table.add_row(key, str(value))
-        tables.console().print(table)
+        tables.print_facts("embedded", content)
     if not finished and stopping.signal is not None:
         typer.echo("stopped; the same command goes on", err=True)
         raise typer.Exit(128 + stopping.signal)

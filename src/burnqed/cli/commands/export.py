@@ -67,13 +67,7 @@ def export_command(
         return
     typer.echo(f"wrote {out}")
     if verified is not None:
-        table = tables.folding("what", "figure", title="verified")
-        table.add_row("largest logit", f"{verified.largest_logit:.4g}")
-        table.add_row("largest difference by the merge", f"{verified.merge_difference:.3g}")
-        table.add_row(f"largest difference as written ({kept})", f"{verified.saved_difference:.3g}")
-        table.add_row("state", verified.state)
-        table.add_row("tactic", verified.tactic or "(none)")
-        tables.console().print(table)
+        tables.print_facts("verified", dataclasses.asdict(verified))
 
 
 def _dtype(given: str) -> Literal["bf16", "fp32"]:

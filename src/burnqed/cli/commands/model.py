@@ -58,10 +58,7 @@ def model_command(
         )
         typer.echo(json.dumps({**about, **said}, ensure_ascii=False))
         return
-    table = tables.folding("what", "is", title=name)
-    for key, value in about.items():
-        table.add_row(key.replace("_", " "), str(value))
-    tables.console().print(table)
+    tables.print_facts(name, about)
     if found is not None:
         answers = tables.folding("tactic", "log-probability", "tokens")
         for c in found:

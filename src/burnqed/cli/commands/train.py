@@ -27,7 +27,7 @@ from burnqed.cli import compose, sets, tables
 from burnqed.cli.progress import counted
 from burnqed.cli.stopping import Stopping
 from burnqed.core.errors import InputError, SetupError
-from burnqed.policy.prompt import FORMATS
+from burnqed.policy.prompt import PromptSettings
 
 if TYPE_CHECKING:
     from burnqed.training.sft import Told
@@ -157,7 +157,8 @@ def policy_command(
     sets.check_out(out)
     nano = base == "nano"
     how, computed = _method(method, nano, load), _dtype(dtype)
-    _check_prompt(prompt)
+    if prompt is not None:
+        PromptSettings(format=prompt)  # it refuses what is none
     _check_packages()
     from burnqed.training.lora import Adapting
     from burnqed.training.pairs import Mixture
@@ -229,11 +230,6 @@ def _dtype(given: str) -> Literal["auto", "bf16", "fp32"]:
             raise InputError(f"no dtype {given}", hint="--dtype is auto, bf16 or fp32")
 
 
-def _check_prompt(given: str | None) -> None:
-    if given is not None and given not in FORMATS:
-        raise InputError(f"no prompt format {given}", hint=f"one of {', '.join(FORMATS)}")
-
-
 def _is_main() -> bool:
     """Whether this is the process that speaks, of those that `accelerate launch` started."""
     return os.environ.get("RANK", "0") == "0"
@@ -243,13 +239,8 @@ def _print(result: dict[str, Any], out: Path, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False))
         return
-    table = tables.folding("what", "figure", title=f"trained: {out / 'best'}")
-    for key, value in result.items():
-        if value is not None and not isinstance(value, dict):
-            table.add_row(
-                key.replace("_", " "), f"{value:,.4g}" if isinstance(value, float) else str(value)
-            )
-    tables.console().print(table)
+    figures = {key: value for key, value in result.items() if not isinstance(value, dict)}
+    tables.print_facts(f"trained: {out / 'best'}", figures)
 
 
 class _Watch:

@@ -15,6 +15,7 @@ import tempfile
 from pathlib import Path
 from typing import IO, Any
 
+from burnqed.core.cache import lock
 from burnqed.core.errors import CorruptError, InputError
 from burnqed.lean.embedded import install, package
 from burnqed.lean.embedded.install import Installation
@@ -102,7 +103,7 @@ def unpack(first: Path, progress: Progress) -> None:
     """Put a bundle's content into the cache."""
     parts = _parts(first)
     root = install.location()
-    held = install.lock(root)
+    held = lock(root)
     try:
         progress.stage(f"unpacking {first.name}")
         with tempfile.TemporaryDirectory(prefix="new-", dir=root.parent) as scratch:

@@ -18,15 +18,12 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
-from burnqed.core.cache import cache_root
+from burnqed.core.cache import cache_root, lock
 from burnqed.core.errors import CorruptError, SetupError
 from burnqed.lean.embedded import catching, glue, package, wasm
 from burnqed.lean.embedded.progress import Progress
 
 MANIFEST = "manifest.json"
-LOCK_SECONDS = 3600.0
 NEEDED_BYTES = 1_500_000_000
 
 
@@ -55,25 +52,6 @@ def identity() -> str:
 
 def location() -> Path:
     return cache_root() / "lean" / identity()
-
-
-def lock(path: Path) -> FileLock:
-    """Held while something is made, so that two processes do not make it at once."""
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        held = FileLock(f"{path}.lock", timeout=LOCK_SECONDS)
-        held.acquire()
-    except Timeout:
-        raise SetupError(
-            f"another process has been setting up {path.name} for an hour",
-            hint=f"if none is running, delete {path}.lock",
-        ) from None
-    except OSError as error:
-        raise SetupError(
-            f"cannot write to the cache {path.parent}: {error.strerror}",
-            hint="free the disk or the rights, or set BURN_QED_CACHE to another folder",
-        ) from error
-    return held
 
 
 def file_digest(path: Path) -> str:

