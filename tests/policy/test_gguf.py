@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -59,15 +58,6 @@ def test_gguf_files_that_are_refused(saved: Path, quantised: Path, tmp_path: Pat
 
 
 # ----------------------------------------------------------------------------------- smollm2
-
-
-@pytest.fixture
-def tiny_package(quantised: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A cache, and a package that has the tiny model in it instead of the real one."""
-    file = Path(shutil.copy(quantised, tmp_path / "package.gguf"))
-    monkeypatch.setenv("BURN_QED_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(smollm2, "gguf_file", lambda: (file, "9.9"))
-    return file
 
 
 def test_a_model_is_made_once_by_whoever_comes_first(tiny_package: Path, saved: Path) -> None:
