@@ -4,6 +4,7 @@ import asyncio
 import os
 import signal
 from collections.abc import AsyncIterator, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -67,7 +68,8 @@ async def step(
 
 def kill_worker(session: Session) -> None:
     assert session._worker.pid is not None
-    os.kill(session._worker.pid, signal.SIGKILL)
+    with suppress(ProcessLookupError):  # it may have ended by itself a moment ago
+        os.kill(session._worker.pid, signal.SIGKILL)
 
 
 def kinds(results: list[StepResult]) -> list[type]:

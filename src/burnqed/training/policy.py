@@ -79,6 +79,15 @@ class Watcher(Protocol):
 def train_policy(job: Job, out: Path, watcher: Watcher, *, resume: bool) -> dict[str, Any] | None:
     """What is in result.json in the end; None when it was stopped before."""
     accelerator = Accelerator(mixed_precision="no")  # `TacticLoss` says what is computed in what
+    try:
+        return _train(job, out, watcher, accelerator, resume=resume)
+    finally:  # threads that still talk to the other processes would abort this one as it ends
+        accelerator.end_training()
+
+
+def _train(
+    job: Job, out: Path, watcher: Watcher, accelerator: Any, *, resume: bool
+) -> dict[str, Any] | None:
     chosen, asked = _data(job, watcher)
     base = None if job.base == NANO else find_model(job.base)
     if base is not None:
