@@ -15,7 +15,7 @@ from tokenizers import processors
 from transformers import AutoModelForCausalLM, PreTrainedTokenizerFast
 
 from burnqed.core.errors import InputError
-from burnqed.core.types import Goal, Hypothesis
+from burnqed.core.types import Goal, Hypothesis, state_text
 from burnqed.policy.prompt import (
     FORMATS,
     SETTINGS,
@@ -25,7 +25,6 @@ from burnqed.policy.prompt import (
     prompt_ids,
     prompt_text,
     read_settings,
-    state_text,
     tactic_of,
     write_settings,
 )

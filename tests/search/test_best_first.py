@@ -184,7 +184,7 @@ class BySize:
     def __init__(self) -> None:
         self.asked = 0
 
-    async def energies(self, states: object) -> list[float]:
+    async def energies(self, root: object, states: object) -> list[float]:
         assert isinstance(states, list)
         self.asked += len(states)
         return [float(len(goals[0].target)) for goals in states]

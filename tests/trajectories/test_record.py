@@ -300,7 +300,7 @@ async def test_a_row_says_how_it_was_tried() -> None:
 class Length:
     """Long goals have much energy."""
 
-    async def energies(self, states: Sequence[Sequence[Goal]]) -> list[float]:
+    async def energies(self, root: object, states: Sequence[Sequence[Goal]]) -> list[float]:
         return [float(len(goals[0].target)) for goals in states]
 
 

@@ -82,3 +82,30 @@ def test_energies_move_no_faster_than_their_input() -> None:
     a, b = torch.randn(50, 64), torch.randn(50, 64)
     moved = (this(a, a) - this(b, b)).abs()
     assert (moved <= 0.1 * 1.1**3 * 1.2 * (a - b).norm(dim=-1)).all()
+
+
+def test_standardised_embeddings_are_all_seen_alike() -> None:
+    """Hidden states have a few huge dimensions: without it a head sees these and no other."""
+    plain = torch.randn(500, 64)
+    scales = torch.logspace(-1, 4, 64)
+    this, other = head(), head()
+    other.standardise(plain)
+    this.standardise(3.0 + plain * scales)
+    small = torch.zeros(64)
+    small[0] = 1.0  # the smallest dimension moves by one deviation
+    moved = this(3.0 + (plain + small) * scales, 3.0 + plain * scales)
+    expected = other(plain + small, plain)
+    assert torch.allclose(moved, expected, atol=1e-3)
+    assert (moved - this(3.0 + plain * scales, 3.0 + plain * scales)).abs().max() > 1e-4
+
+
+def test_dimensions_that_never_vary_are_left_out() -> None:
+    embeddings = torch.randn(100, 64)
+    embeddings[:, :5] = 1234.567
+    embeddings[:, 5] = 0.0
+    this = head()
+    this.standardise(embeddings)
+    before = this(embeddings, embeddings)
+    assert torch.isfinite(before).all()
+    embeddings[:, :6] += 50.0
+    assert torch.equal(this(embeddings, embeddings), before)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from burnqed.trajectories.schema import Label, StepRow
-from burnqed.value.groups import contrasts
+from burnqed.value.groups import State, contrasts
 
 STEP = StepRow(
     run="r", theorem="t", node=0, parent=None, children=(), depth=0, state="root", root_goal="root",
@@ -42,7 +42,7 @@ PROOF = [
 def test_only_what_was_given_up_is_negative() -> None:
     found = contrasts(PROOF)
     (group,) = found.groups
-    assert (group.positive, group.negatives) == ("s1", ("s2",))
+    assert (group.positive, group.siblings) == (State("s1", -1.0), (State("s2", -1.0),))
     assert (group.depth, group.remaining_steps, group.root_goal) == (1, 1, "root")
     assert (found.positives, found.alone, found.dual) == (1, 0, 0)
     assert found.by_depth == {1: 1}
@@ -71,9 +71,39 @@ def test_both_halves_of_a_split_are_positives() -> None:
         on_path(2, 1),
         step(5, "negative", outcome="rejected"),
     ]
-    assert {g.positive: g.negatives for g in contrasts(rows).groups} == {"s1": ("s5",), "s2": ("s5",)}
+    found = {g.positive.text: [s.text for s in g.siblings] for g in contrasts(rows).groups}
+    assert found == {"s1": ["s5"], "s2": ["s5"]}
 
 
-def test_searches_of_one_name_in_two_runs_are_two() -> None:
-    again = [replace(s, run="other") for s in PROOF]
-    assert len(contrasts([*PROOF, *again]).groups) == 2
+def test_what_runs_say_of_a_theorem_is_read_together() -> None:
+    """One run has the proof, another gave up what lies beside it; a third has seen it all before."""
+    beside = [step(0, "unknown", 8, logprob=-3.0), step(8, "negative", outcome="rejected")]
+    other = [replace(s, run="other") for s in beside]
+    again = [replace(s, run="again") for s in PROOF]
+    (group,) = contrasts([*PROOF, *other, *again]).groups
+    assert group.siblings == (State("s2", -1.0), State("s8", -3.0))
+
+
+def test_the_likeliest_step_counts() -> None:
+    rows = [*PROOF, step(0, "unknown", 1, logprob=-0.2), step(0, "unknown", 2, logprob=-5.0)]
+    (group,) = contrasts(rows).groups
+    assert (group.positive.logprob, group.siblings[0].logprob) == (-0.2, -1.0)
+
+
+def test_what_walks_gave_up_stands_behind_siblings() -> None:
+    walk = [
+        step(0, "unknown", 20),
+        step(20, "unknown", 21),
+        step(21, "negative", outcome="rejected"),
+        step(2, "negative", outcome="rejected"),
+        step(1, "negative", outcome="rejected"),  # elsewhere it is on a path
+    ]
+    rows = [*PROOF, *(replace(s, run="beside", origin="walk") for s in walk)]
+    (group,) = contrasts(rows).groups
+    assert (group.siblings, group.others) == ((State("s2", -1.0),), ("s21",))
+
+
+def test_statistics_say_whether_there_is_anything_to_learn() -> None:
+    told = contrasts(PROOF).statistics
+    assert told["groups"] == told["theorems"] == told["hard negatives"] == 1
+    assert told["groups by depth"] == "1: 1"

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, closing
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from burnqed.cli.policies import Prepared
+from burnqed.cli.values import Guide
 from burnqed.core.errors import InputError
 from burnqed.core.types import LeakRule
 from burnqed.evaluation.prove import Prover
@@ -82,13 +84,16 @@ async def prover(
     workers: int | None,
     policy: Prepared,
     budget: Budget,
-    settings: Settings | None = None,
+    settings: Settings,
+    guide: Guide,
 ) -> AsyncIterator[Prover]:
-    """A policy on `workers` Leans, with judges beside them."""
-    async with (
-        policy.opened() as proposer,
-        Pool(spec, workers) as pool,
-        # As many as searchers, or finished searches queue up for the last word on what they found.
-        Pool(spec, max(_JUDGES, pool.size)) as judges,
-    ):
-        yield Prover(pool, judges, proposer, budget, settings=settings or Settings())
+    """A policy on `workers` Leans, with judges beside them; the guide is closed with it."""
+    with closing(guide):
+        async with (
+            policy.opened() as proposer,
+            Pool(spec, workers) as pool,
+            # As many as searchers, or finished searches queue up for the last word on what they found.
+            Pool(spec, max(_JUDGES, pool.size)) as judges,
+        ):
+            settings = replace(settings, scoring=guide.scoring)
+            yield Prover(pool, judges, proposer, budget, guide.value, settings)

@@ -22,10 +22,12 @@ from burnqed.cli.commands import (
     export,
     lean,
     model,
+    negatives,
     prove,
     repl,
     report,
     search,
+    serve,
     summary,
     train,
 )
@@ -42,8 +44,10 @@ app = typer.Typer(
 app.add_typer(lean.app, name="lean")
 app.add_typer(data.app, name="data")
 app.add_typer(train.app, name="train")
+app.add_typer(serve.app, name="serve")
 app.command("prove")(prove.prove_command)
 app.command("search")(search.search_command)
+app.command("negatives")(negatives.negatives_command)
 app.command("summary")(summary.summary_command)
 app.command("eval")(eval.eval_command)
 app.command("compare")(compare.compare_command)

@@ -81,10 +81,19 @@ DtypeOption = Annotated[
     str,
     typer.Option("--dtype", help="Of a local model: float32, bfloat16, or auto (bfloat16 on a GPU)."),
 ]
+PoolingOption = Annotated[
+    str | None,
+    typer.Option(
+        "--pooling",
+        help="Of the hidden states of a state's tokens: their mean (by itself), or the last.",
+    ),
+]
 TemperatureOption = Annotated[
     float | None,
     typer.Option(
-        min=0, help="0: the likeliest candidates; more: samples them. By itself 0, or 1 if need be."
+        min=0,
+        help="0: the likeliest candidates; more: samples them. By itself 0; 1 with a server, with "
+        "several attempts, and for a model alone with --value.",
     ),
 ]
 CandidatesOption = Annotated[
@@ -111,8 +120,14 @@ class Choice:
     def candidates(self) -> int:
         return _CANDIDATES[self.kind]
 
-    def temperature(self, given: float | None) -> float:
-        """What was given, or the usual: a server samples, the others can say what is likeliest."""
+    def temperature(self, given: float | None, valued: bool = False) -> float:
+        """What was given, or the usual: a server samples, the others can say what is likeliest.
+
+        Where states are `valued`, a model samples as well: what is likeliest is mostly alike, and there
+        is somebody to choose.
+        """
+        if given is None and valued and self.kind == "local":
+            return SAMPLING
         usual = SAMPLING if self.kind in _SERVED else 0.0
         if given is not None and given <= 0 < usual:
             raise InputError(
@@ -162,6 +177,7 @@ class Prepared:
     choice: Choice
     about: dict[str, Any]
     sampler: Sampler | None = None
+    loaded: Loaded | None = None  # a local model
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Policy]:
@@ -198,7 +214,7 @@ def prepare(choice: Choice, workers: int | None = None) -> Prepared:
                 "model_identity": loaded.identity,
                 "dtype": loaded.dtype,
             }
-            return Prepared(choice, about, LocalSampler(loaded))
+            return Prepared(choice, about, LocalSampler(loaded), loaded)
         case "sglang":
             from burnqed.policy.sglang import SglangConfig, SglangSampler
 
@@ -216,6 +232,17 @@ def prepare(choice: Choice, workers: int | None = None) -> Prepared:
             checked = _checked(lambda: OpenAISampler(openai))
             about = _about(choice, settings) | {"logprobs": choice.logprobs}
             return Prepared(choice, about, checked)
+
+
+def pooling(given: str | None) -> Literal["mean", "last"]:
+    """How an encoder makes one embedding of many."""
+    match given:
+        case None:
+            return "mean"
+        case "mean" | "last":
+            return given
+        case _:
+            raise InputError(f"no pooling {given}", hint="--pooling is mean or last")
 
 
 def load_model(choice: Choice) -> Loaded:

@@ -85,6 +85,6 @@ class Policy(Protocol):
 class Value(Protocol):
     """How provable a state looks."""
 
-    async def energies(self, states: Sequence[Sequence[Goal]]) -> list[float]:
-        """One energy for each state; lower is more provable."""
+    async def energies(self, root: Sequence[Goal], states: Sequence[Sequence[Goal]]) -> list[float]:
+        """One energy for each state of a search that began at `root`; lower is more provable."""
         ...

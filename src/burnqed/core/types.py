@@ -5,6 +5,7 @@ All of it is immutable and knows nothing of Lean processes.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -140,6 +141,11 @@ def _context_lines(hypotheses: tuple[Hypothesis, ...]) -> list[str]:
         else:
             lines.append(f"{head} : {body}")
     return lines
+
+
+def state_text(goals: Sequence[Goal]) -> str:
+    """Goals that are worked on together, as Lean prints them: what a state is known by everywhere."""
+    return "\n\n".join(goal.text for goal in goals)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from burnqed.evaluation.prove import Attempt, Prover, prove
 from burnqed.search.best_first import Searched
 from burnqed.search.events import EventSink, ignore
 from burnqed.trajectories.record import Provenance, rows_of
-from burnqed.trajectories.schema import TheoremRecord
+from burnqed.trajectories.schema import StepRow, TheoremRecord
 
 if TYPE_CHECKING:  # it loads pyarrow
     from burnqed.trajectories.store import TrajectoryWriter
@@ -34,6 +34,7 @@ class Plan:
 
 
 Watcher = Callable[[TheoremRecord], None]
+Kept = tuple[TheoremRecord, list[StepRow]]
 
 
 def unfinished(plan: Plan, finished: Sequence[TheoremRecord]) -> list[Theorem]:
@@ -50,7 +51,28 @@ async def run(
     stop: asyncio.Event,
     events: EventSink = ignore,
 ) -> None:
-    """Search what is unfinished, as many at once as the pool has workers.
+    """Search what is unfinished, as many at once as the pool has workers."""
+
+    async def one(theorem: Theorem) -> Kept:
+        seed = seed_of(plan.seed, theorem.name)
+        attempt = await prove(prover, theorem, seed, events)
+        tree = attempt.searched.tree if attempt.searched else None
+        verified = attempt.outcome == "proved"
+        rows = rows_of(tree, theorem.name, verified, plan.provenance) if tree else []
+        return record_of(attempt, seed), rows
+
+    await work_through(plan, one, prover.pool.size, writer, on_record, stop)
+
+
+async def work_through(
+    plan: Plan,
+    one: Callable[[Theorem], Awaitable[Kept]],
+    at_once: int,
+    writer: TrajectoryWriter,
+    on_record: Watcher,
+    stop: asyncio.Event,
+) -> None:
+    """Do one thing to each theorem that is unfinished, and keep what comes of it.
 
     Whatever is finished is saved, every `save_every` theorems and at the end, also when `stop` is set
     (those in flight are dropped: a resumed run starts them again) or something raises.
@@ -59,17 +81,13 @@ async def run(
 
     async def work() -> None:
         for theorem in todo:
-            attempt = await prove(prover, theorem, seed_of(plan.seed, theorem.name), events)
-            record = record_of(attempt, seed_of(plan.seed, theorem.name))
-            tree = attempt.searched.tree if attempt.searched else None
-            verified = attempt.outcome == "proved"
-            rows = rows_of(tree, theorem.name, verified, plan.provenance) if tree else []
+            record, rows = await one(theorem)
             writer.add(record, rows)
             on_record(record)
             if writer.pending >= plan.save_every:
                 writer.save()
 
-    workers = [asyncio.create_task(work()) for _ in range(prover.pool.size)]
+    workers = [asyncio.create_task(work()) for _ in range(at_once)]
     stopping = asyncio.create_task(stop.wait())
     try:
         await _first_trouble_or_all(workers, stopping)

@@ -8,14 +8,13 @@ token that counts in training is the first one that is sampled.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
 from burnqed.core.errors import InputError
 from burnqed.core.runs import publish
-from burnqed.core.types import Goal
 
 SETTINGS = "burn_qed.json"  # beside a model's weights: how it was trained to be asked
 
@@ -89,11 +88,6 @@ def write_settings(directory: Path, settings: PromptSettings) -> None:
 
 
 # ------------------------------------------------------------------------------------ text
-
-
-def state_text(goals: Sequence[Goal]) -> str:
-    """The open goals as Lean prints them."""
-    return "\n\n".join(goal.text for goal in goals)
 
 
 def prompt_text(format: Format, state: str) -> str:

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from burnqed.core.errors import BurnQedError, InfrastructureError, PromptRefused
-from burnqed.core.types import Candidate, Goal
+from burnqed.core.types import Candidate, Goal, state_text
 from burnqed.policy.candidates import Sample, candidates_from
-from burnqed.policy.prompt import FORMATS, PromptSettings, state_text
+from burnqed.policy.prompt import FORMATS, PromptSettings
 
 _REMEMBERED = 100_000  # states; one is a few kB
 

@@ -284,7 +284,8 @@ class _Search:
 
     async def _rank(self, nodes: Sequence[Node]) -> None:
         if self.value is not None and nodes:
-            energies = await self.value.energies([node.goals for node in nodes])
+            root = self.tree.root.goals
+            energies = await self.value.energies(root, [node.goals for node in nodes])
             for node, energy in zip(nodes, energies, strict=True):
                 node.energy = energy
         for node in nodes:

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
-from burnqed.core.types import Candidate, Goal, ProofState
+from burnqed.core.types import Candidate, Goal, ProofState, state_text
 from burnqed.search.keys import Key
 from burnqed.search.split import Part
 
@@ -65,7 +65,7 @@ class Node:
 
     @property
     def text(self) -> str:
-        return "\n\n".join(goal.text for goal in self.goals)
+        return state_text(self.goals)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from burnqed.policy.models.strict import quiet, told
 from burnqed.policy.prompt import PromptSettings, write_settings
 
 CHECKPOINT = "checkpoint"
-_STATE, _OPTIMIZER = "state.json", "optimizer.pt"
+STATE, OPTIMIZER = "state.json", "optimizer.pt"
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,8 +51,8 @@ def write_checkpoint(
 
     def write(directory: Path) -> None:
         write_model(directory, model, tokenizer, settings)
-        torch.save(optimizer.state_dict(), directory / _OPTIMIZER)
-        (directory / _STATE).write_text(json.dumps(asdict(progress)) + "\n", encoding="utf-8")
+        torch.save(optimizer.state_dict(), directory / OPTIMIZER)
+        (directory / STATE).write_text(json.dumps(asdict(progress)) + "\n", encoding="utf-8")
 
     publish_directory(out / CHECKPOINT, write)
 
@@ -66,7 +66,7 @@ def find_checkpoint(out: Path) -> Path | None:
 
 
 def read_progress(checkpoint: Path) -> Progress:
-    path = checkpoint / _STATE
+    path = checkpoint / STATE
     try:
         return Progress(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError) as error:
@@ -77,7 +77,7 @@ def read_progress(checkpoint: Path) -> Progress:
 
 def read_optimizer(checkpoint: Path, optimizer: Any) -> None:
     """Put the optimizer where the checkpoint left it."""
-    path = checkpoint / _OPTIMIZER
+    path = checkpoint / OPTIMIZER
     try:
         optimizer.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:  # what is no pickle, or one of something else, fails in any way

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CURVE = "curve"
-_BLUE, _ORANGE, _GREEN, _GREY, _LINE = "#0072b2", "#d55e00", "#009e73", "#6a7076", "#dfe2e5"
+BLUE, ORANGE, GREEN, GREY, LINE = "#0072b2", "#d55e00", "#009e73", "#6a7076", "#dfe2e5"
 _STYLE = {
     "svg.hashsalt": "burn-qed",  # else the names inside a file differ with every run
     "svg.fonttype": "none",
@@ -25,19 +25,24 @@ _STYLE = {
     "axes.facecolor": "#ffffff",
 }
 _EVALUATIONS = (
-    ("val_loss", "validation", _ORANGE, "-"),
-    ("val_trajectory_loss", "validation, found by search", _GREEN, "--"),
+    ("val_loss", "validation", ORANGE, "-"),
+    ("val_trajectory_loss", "validation, found by search", GREEN, "--"),
 )
 
 
 def save_curve(directory: Path, entries: Sequence[Entry], baseline: float | None = None) -> None:
     """Write curve.png and curve.svg: training loss, evaluations, and what the baseline has."""
+    save_figure(directory, lambda: _draw(entries, baseline))
+
+
+def save_figure(directory: Path, draw: Callable[[], Figure]) -> None:
+    """Write a training's picture as curve.png and curve.svg, the same bytes for the same figures."""
     try:
         import matplotlib.style as style
     except ImportError as error:
         raise SetupError(f"curves need matplotlib: {error}", hint="pip install matplotlib") from error
     with style.context(["default", _STYLE]):
-        figure = _draw(entries, baseline)
+        figure = draw()
         svg, png = io.StringIO(), io.BytesIO()
         figure.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
         figure.savefig(png, format="png", dpi=160, metadata={"Software": None})
@@ -52,8 +57,8 @@ def _draw(entries: Sequence[Entry], baseline: float | None) -> Figure:
     axes = figure.add_subplot()
     trained = [entry for entry in entries if entry["kind"] == "train"]
     steps, losses = [e["step"] for e in trained], [e["loss"] for e in trained]
-    axes.plot(steps, losses, color=_BLUE, linewidth=0.7, alpha=0.3)
-    axes.plot(steps, _smooth(losses), color=_BLUE, linewidth=1.6, label="training")
+    axes.plot(steps, losses, color=BLUE, linewidth=0.7, alpha=0.3)
+    axes.plot(steps, smooth(losses), color=BLUE, linewidth=1.6, label="training")
     for key, label, colour, dashes in _EVALUATIONS:
         known = [e for e in entries if e["kind"] == "eval" and e.get(key) is not None]
         if known:
@@ -62,7 +67,7 @@ def _draw(entries: Sequence[Entry], baseline: float | None) -> Figure:
                 marker="o", markersize=3.5, linewidth=1.6, label=label,
             )  # fmt: skip
     if baseline is not None:
-        axes.axhline(baseline, color=_GREY, linewidth=0.9, linestyle=(0, (1, 2)), label="baseline")
+        axes.axhline(baseline, color=GREY, linewidth=0.9, linestyle=(0, (1, 2)), label="baseline")
     _trim(axes)
     return figure
 
@@ -71,14 +76,14 @@ def _trim(axes: Axes) -> None:
     axes.set_xlabel("step")
     axes.set_ylabel("loss per tactic token")
     axes.set_ylim(bottom=0.0)
-    axes.grid(color=_LINE, linewidth=0.7)
+    axes.grid(color=LINE, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.tick_params(which="both", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
     axes.legend(frameon=False)
 
 
-def _smooth(losses: Sequence[float], share: float = 0.05) -> list[float]:
+def smooth(losses: Sequence[float], share: float = 0.05) -> list[float]:
     """A running mean over a twentieth of what there is."""
     width = max(1, int(len(losses) * share))
     sums = [0.0]

@@ -161,7 +161,7 @@ def choose(
     given = [pair for source in base for pair in source.pairs]
     apart = [pair for source in val for pair in source.pairs]
     if not val:
-        apart = [p for p in (*found, *given) if _is_validation(p.theorem, mixture.val_share)]
+        apart = [p for p in (*found, *given) if is_validation(p.theorem, mixture.val_share)]
     theorems = {pair.theorem for pair in apart}
     free_found = [pair for pair in found if pair.theorem not in theorems]
     free_given = [pair for pair in given if pair.theorem not in theorems]
@@ -184,7 +184,7 @@ def choose(
     )
 
 
-def _is_validation(theorem: str, share: float) -> bool:
+def is_validation(theorem: str, share: float) -> bool:
     """By the theorem's name alone, so that no later training takes in what an earlier one set aside.
 
     Salted: what is trained on is often all from one split of a set, made by the same hash.

@@ -1,29 +1,37 @@
 """What a tried step is evidence of.
 
 positive  it is on the path of a proof that the judge accepted
-negative  Lean refused it, it led back to where it was tried, or all that was tried after it failed
+negative  Lean refused it, it led back to where it was tried, or all that was tried after it failed;
+          or it was tried at a state that a probe gave a search of its own, and all of that was spent
 unknown   anything else: what was not explored to the end says nothing, nor does what Lean had no
           time or no life left to answer
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from burnqed.search.tree import Edge, Node, Status, Tree
 from burnqed.trajectories.schema import Label
 
 
 class Labels:
-    """The labels of one tree's edges; `verified` says that the judge accepted its proof."""
+    """The labels of one tree's edges; `verified` says that the judge accepted its proof.
 
-    def __init__(self, tree: Tree, verified: bool) -> None:
+    `given_up` are nodes, by number, that had a search of their own which found nothing.
+    """
+
+    def __init__(self, tree: Tree, verified: bool, given_up: Collection[int] = ()) -> None:
         self.path = {id(edge) for edge in tree.proof_edges()} if verified else set[int]()
-        self._failed = _failed_for_certain(tree)
+        self._given_up = given_up
+        self._failed = _failed_for_certain(tree).union(given_up)
         self._remaining: dict[int, int] = {}
 
     def label(self, edge: Edge) -> Label:
         if id(edge) in self.path:
             return "positive"
-        return "negative" if _is_refuted(edge, self._failed) else "unknown"
+        spent = edge.source.id in self._given_up
+        return "negative" if spent or _is_refuted(edge, self._failed) else "unknown"
 
     def remaining(self, edge: Edge) -> int | None:
         """Steps from here to the end of the proof, this one counted, on the proof's path only."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from burnqed.search.tree import Edge, Tree
@@ -19,9 +20,15 @@ class Provenance:
     temperature: float = 0.0
 
 
-def rows_of(tree: Tree, theorem: str, verified: bool, provenance: Provenance) -> list[StepRow]:
+def rows_of(
+    tree: Tree,
+    theorem: str,
+    verified: bool,
+    provenance: Provenance,
+    given_up: Collection[int] = (),
+) -> list[StepRow]:
     """A row for each tried step, node by node. `verified`: the judge accepted the proof."""
-    labels = Labels(tree, verified)
+    labels = Labels(tree, verified, given_up)
     goal = tree.root.text
     texts = {node.id: node.text for node in tree.nodes if node.edges}
     return [

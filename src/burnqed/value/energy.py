@@ -2,8 +2,12 @@
 
 `[z_state; z_goal; z_state ⊙ z_goal]` through three hidden layers to one number, divided by a
 temperature that is learnt. Every layer has a spectral norm of 1, so that energies cannot grow without
-the states being apart, and the first one is scaled down, so that training begins where all energies
-are alike.
+the states being apart. What the first one gives is scaled down to a tenth, so that training begins
+where all energies are alike. From there that scale is learnt: layers of slope 1 in a row make little of
+what is small, and the temperature alone would run to its bound to make up for it.
+
+What goes in is standardised. A few dimensions of a language model's hidden states are a thousand times
+as large as the others, and a head of bounded slope would see only these.
 """
 
 from __future__ import annotations
@@ -20,6 +24,8 @@ COLDEST, WARMEST = 0.05, 20.0
 _FIRST_SCALE = 0.1
 _POWER_ITERATIONS = 5
 _NARROWEST = 16
+# A dimension says nothing if its deviation is less than this share of the usual one, or of its mean.
+_FLATTEST, _ROUNDING = 1e-3, 1e-5
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +46,26 @@ class HeadConfig:
 class EnergyHead(nn.Module):
     """The energy of states, given the goals that their searches began with."""
 
+    mean: Tensor
+    scale: Tensor
+
     def __init__(self, config: HeadConfig) -> None:
         super().__init__()
         self.config = config
         self.layers = nn.ModuleList(_layer(before, after) for before, after in pairwise(config.sizes))
         self.dropout = nn.Dropout(config.dropout)
+        self.log_gain = nn.Parameter(torch.tensor(_FIRST_SCALE).log())
         self.log_temperature = nn.Parameter(torch.zeros(()))
+        self.register_buffer("mean", torch.zeros(config.width))
+        self.register_buffer("scale", torch.ones(config.width))
+
+    @torch.no_grad()
+    def standardise(self, embeddings: Tensor) -> None:
+        """Take embeddings such as these [states, width] as having mean 0 and deviation 1, each way."""
+        mean, deviation = embeddings.mean(0), embeddings.std(0, correction=0)
+        flat = torch.maximum(_FLATTEST * deviation.median(), _ROUNDING * mean.abs())
+        self.mean.copy_(mean)
+        self.scale.copy_(torch.where(deviation > flat, 1 / deviation, 0.0))
 
     @property
     def temperature(self) -> Tensor:
@@ -53,9 +73,12 @@ class EnergyHead(nn.Module):
 
     def forward(self, state: Tensor, goal: Tensor) -> Tensor:
         """Embeddings [..., width] of states and of their root goals; energies [...]."""
-        hidden = torch.cat([state, goal, state * goal], dim=-1) if self.config.conditioned else state
-        # Outside of the layer: its spectral norm would undo a smaller weight.
-        hidden = _FIRST_SCALE * self.layers[0](hidden)
+        hidden = (state - self.mean) * self.scale
+        if self.config.conditioned:
+            goal = (goal - self.mean) * self.scale
+            hidden = torch.cat([hidden, goal, hidden * goal], dim=-1)
+        # Outside of the layer, whose spectral norm would undo a smaller weight.
+        hidden = self.log_gain.exp() * self.layers[0](hidden)
         for layer in self.layers[1:]:
             hidden = layer(self.dropout(nn.functional.silu(hidden)))
         energy: Tensor = hidden.squeeze(-1) / self.temperature

@@ -1,37 +1,54 @@
-"""What the head learns from: a state on a judged proof's path, and siblings that were given up.
+"""What the head learns from: states that led to a proof, and siblings that were given up.
 
-A sibling is a negative only if everything that was tried at it failed. What was not explored, or not to
-the end, is unknown and no evidence at all: once it was taken for one, and the model learnt which states
-a search happens to visit.
+A sibling is a negative only if everything that was tried at it failed, or if a probe gave it a search
+of its own and all of that was spent. What was not explored, or not to the end, is unknown and no
+evidence at all: once it was taken for one, and the model learnt which states a search happens to visit.
+
+States are known by their text. All searches of a theorem, of all runs, are read together, because one
+may have proved what another gave up, and siblings are mostly searched one at a time.
 """
 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 from burnqed.trajectories.schema import StepRow
 
 
 @dataclass(frozen=True, slots=True)
+class State:
+    """A state that a step led to, and the log-probability of the likeliest such step."""
+
+    text: str
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
 class Contrast:
-    """States by their text: one that led to a proof, and those tried beside it that led nowhere."""
+    """A state that led to a proof, and states that led nowhere.
+
+    `siblings` were tried at the same state as the positive: they are what a search has to tell it from.
+    `others` are where walks ended in the same theorem.
+    """
 
     theorem: str
     root_goal: str
-    positive: str
-    negatives: tuple[str, ...]
     depth: int
+    positive: State
+    siblings: tuple[State, ...]
+    others: tuple[str, ...]
     remaining_steps: int
 
 
 @dataclass(frozen=True, slots=True)
 class Contrasts:
-    """The groups of a set, and what had to be left out of them."""
+    """The groups of some runs, and what had to be left out of them."""
 
     groups: tuple[Contrast, ...]
-    positives: int  # states on a path, below the root
+    positives: int  # states on a judged path, below a root, each time they were led to
     alone: int  # of these, those without a sibling that was given up
     dual: int  # states that are on one path and given up in another search: no negatives
 
@@ -40,59 +57,107 @@ class Contrasts:
         """How many groups there are at each depth: whether there is anything to learn."""
         return dict(sorted(Counter(group.depth for group in self.groups).items()))
 
+    @property
+    def statistics(self) -> dict[str, Any]:
+        """For tables and results."""
+        negatives = {(g.theorem, s.text) for g in self.groups for s in g.siblings}
+        return {
+            "groups": len(self.groups),
+            "theorems": len({group.theorem for group in self.groups}),
+            "positives": self.positives,
+            "positives without a sibling": self.alone,
+            "hard negatives": len(negatives),
+            "negatives of walks": len({(g.theorem, o) for g in self.groups for o in g.others}),
+            "states with both labels": self.dual,
+            "groups by depth": ", ".join(f"{d}: {n}" for d, n in self.by_depth.items()),
+        }
+
 
 def contrasts(rows: Iterable[StepRow]) -> Contrasts:
-    """Groups from the steps of some searches; those of one theorem and run stand together."""
-    searches: dict[tuple[str, str], list[StepRow]] = defaultdict(list)
-    for row in rows:
-        searches[row.run, row.theorem].append(row)
-    found = [_Search(steps) for steps in searches.values()]
-    proved = {text for search in found for text in search.on_path}
+    """Groups from the steps of some searches."""
+    theorems = _read(rows)
+    proved = {text for theorem in theorems.values() for text in theorem.proved}
+    failed = {text for theorem in theorems.values() for text in theorem.failed}
     groups: list[Contrast] = []
     positives = alone = 0
-    dual: set[str] = set()
-    for search in found:
-        for contrast in search.contrasts():
+    for name, theorem in theorems.items():
+        for contrast in theorem.contrasts(name, proved):
             positives += 1
-            dual |= proved.intersection(contrast.negatives)
-            negatives = tuple(n for n in contrast.negatives if n not in proved)
-            if negatives:
-                groups.append(replace(contrast, negatives=negatives))
-            else:
-                alone += 1
-    return Contrasts(tuple(groups), positives, alone, len(dual))
+            alone += not contrast.siblings
+            if contrast.siblings:
+                groups.append(contrast)
+    return Contrasts(tuple(groups), positives, alone, len(proved & failed))
 
 
-class _Search:
-    """One search's steps, by the node at which they were tried."""
+@dataclass(slots=True)
+class _Node:
+    """What the rows of one node say."""
 
-    def __init__(self, steps: Sequence[StepRow]) -> None:
-        self.at: dict[int, list[StepRow]] = defaultdict(list)
-        for step in steps:
-            self.at[step.node].append(step)
+    text: str
+    depth: int
+    failed: bool = True  # until a step says otherwise
+    steps: list[tuple[tuple[int, ...], float]] = field(default_factory=list)
 
-    @property
-    def on_path(self) -> set[str]:
-        return {s.state for steps in self.at.values() for s in steps if s.on_proof_path}
 
-    def contrasts(self) -> Iterable[Contrast]:
-        for steps in self.at.values():
-            for step in steps:
-                if step.on_proof_path:
-                    rivals = self._given_up(steps, step)
-                    for child in step.children:
-                        yield from self._contrast(child, rivals)
+@dataclass(slots=True)
+class _Theorem:
+    """What all searches of a theorem say about its states."""
 
-    def _contrast(self, node: int, rivals: tuple[str, ...]) -> Iterable[Contrast]:
-        step = next((s for s in self.at.get(node, ()) if s.on_proof_path), None)
-        if step is not None and step.remaining_steps is not None:
-            others = tuple(rival for rival in rivals if rival != step.state)
-            yield Contrast(
-                step.theorem, step.root_goal, step.state, others, step.depth, step.remaining_steps
+    root_goal: str
+    proved: dict[str, int] = field(default_factory=dict)  # steps that remain, by state
+    failed: set[str] = field(default_factory=set)
+    walked: set[str] = field(default_factory=set)  # given up where a walk ended
+    # By the state where steps were tried: its depth, and what they led to.
+    below: dict[str, tuple[int, dict[str, float]]] = field(default_factory=dict)
+
+    def add(self, nodes: Mapping[int, _Node], walked: bool) -> None:
+        for node in nodes.values():
+            if node.failed:
+                self.failed.add(node.text)
+                if walked:
+                    self.walked.add(node.text)
+            depth, known = self.below.get(node.text, (node.depth, {}))
+            for children, logprob in node.steps:
+                for text in (nodes[child].text for child in children if child in nodes):
+                    known[text] = max(logprob, known.get(text, logprob))
+            self.below[node.text] = (min(depth, node.depth), known)
+
+    def contrasts(self, name: str, proved: set[str]) -> Iterator[Contrast]:
+        walked = tuple(text for text in sorted(self.walked) if text not in proved)
+        for parent, (depth, below) in self.below.items():
+            lost = tuple(
+                State(text, logprob)
+                for text, logprob in below.items()
+                if text in self.failed and text not in proved and text != parent
             )
+            beside = {state.text for state in lost}
+            for text, logprob in below.items():
+                if text in self.proved:
+                    yield Contrast(
+                        theorem=name,
+                        root_goal=self.root_goal,
+                        depth=depth + 1,
+                        positive=State(text, logprob),
+                        siblings=lost,
+                        others=tuple(other for other in walked if other not in beside),
+                        remaining_steps=self.proved[text],
+                    )
 
-    def _given_up(self, steps: Sequence[StepRow], path: StepRow) -> tuple[str, ...]:
-        """The states that the other steps led to and that failed for certain, each once."""
-        nodes = [n for s in steps if s is not path for n in s.children if n not in path.children]
-        failed = [n for n in nodes if n in self.at and all(s.label == "negative" for s in self.at[n])]
-        return tuple(dict.fromkeys(self.at[n][0].state for n in failed))
+
+def _read(rows: Iterable[StepRow]) -> dict[str, _Theorem]:
+    """The states of each theorem; a search is one run's rows of one theorem and origin."""
+    theorems: dict[str, _Theorem] = {}
+    searches: dict[tuple[str, str, str], dict[int, _Node]] = defaultdict(dict)
+    for row in rows:
+        theorem = theorems.setdefault(row.theorem, _Theorem(row.root_goal))
+        nodes = searches[row.theorem, row.run, row.origin]
+        node = nodes.setdefault(row.node, _Node(row.state, row.depth))
+        node.failed &= row.label == "negative"
+        if row.children:
+            node.steps.append((row.children, row.logprob))
+        if row.on_proof_path and row.remaining_steps is not None:
+            known = theorem.proved.get(row.state, row.remaining_steps)
+            theorem.proved[row.state] = min(known, row.remaining_steps)
+    for (name, _run, origin), nodes in searches.items():
+        theorems[name].add(nodes, walked=origin == "walk")
+    return theorems

@@ -38,7 +38,7 @@ def metrics(groups: Sequence[Group]) -> Metrics:
     return Metrics(
         groups=len(groups),
         energy_gap=fmean(fmean(g.negatives) - g.positive for g in groups),
-        rank1=fmean(_rank1(g) for g in groups),
+        rank1=fmean(rank1(g) for g in groups),
         chance=fmean(1 / (1 + len(g.negatives)) for g in groups),
         discrimination=fmean(1.0 if p < n else 0.5 if p == n else 0.0 for p, n in pairs),
         active=fmean(min(g.negatives) < g.positive + 1 for g in groups),
@@ -53,7 +53,7 @@ def by_depth(groups: Sequence[Group], deepest: int = 4) -> Mapping[int, Metrics]
     return {depth: metrics(found[depth]) for depth in sorted(found)}
 
 
-def _rank1(group: Group) -> float:
+def rank1(group: Group) -> float:
     best = min(group.negatives)
     if group.positive < best:
         return 1.0

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,17 +14,22 @@ from burnqed.cli import compose, policies, tables
 from burnqed.cli.progress import counted
 from burnqed.cli.stopping import Stopping
 from burnqed.core.errors import InputError
+from burnqed.policy.models.strict import need_libraries
+
+if TYPE_CHECKING:  # it loads torch
+    from burnqed.value.embeddings import Encoder
 
 
 def embed_command(
     runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs of `burn-qed search`.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where embeddings are kept.")],
     model: Annotated[
-        str, typer.Option("--model", metavar="DIR", help="The policy's model, which encodes.")
-    ],
-    pooling: Annotated[
-        str, typer.Option(help="mean of the hidden states of a state's tokens, or the last one.")
-    ] = "mean",
+        str | None, typer.Option("--model", metavar="DIR", help="The policy's model, which encodes.")
+    ] = None,
+    url: Annotated[
+        str | None, typer.Option("--url", help="A `burn-qed serve encode`, instead of --model.")
+    ] = None,
+    pooling: policies.PoolingOption = None,
     prompt: policies.PromptOption = None,
     device: policies.DeviceOption = "auto",
     dtype: policies.DtypeOption = "auto",
@@ -40,17 +46,35 @@ def embed_command(
 
     Exit codes: 0 all are there, 2 bad input, 3 the model failed, 130 or 143 stopped by a signal.
     """
-    how = _pooling(pooling)
+    how = policies.pooling(pooling)
+    if (model is None) == (url is None):
+        raise InputError(
+            "embeddings come from a model or from a server", hint="--model DIR or --url URL"
+        )
+    if url is not None and (pooling, prompt, device, dtype) != (None, None, "auto", "auto"):
+        raise InputError(
+            "a server encodes as it was started",
+            hint="leave out --pooling, --prompt, --device, --dtype",
+        )
+    need_libraries()
     from burnqed.value.embeddings import EmbeddingCache, embed
-    from burnqed.value.encoder import LocalEncoder
 
     states = list(dict.fromkeys(state for run in runs for state in _states(run)))
-    choice = policies.choice("local", model, device=device, dtype=dtype, prompt=prompt)
-    encoder = LocalEncoder(policies.load_model(choice), how)
-    cache = EmbeddingCache(out, encoder.name)
-    todo = len(cache.missing(states))
-    with Stopping() as stopping, counted("embedding", todo, shown=not as_json) as done:
-        finished = embed(states, encoder, cache, done, stopping.asked)
+    with ExitStack() as stack:
+        encoder: Encoder
+        if url is not None:
+            from burnqed.value.served import ServedEncoder
+
+            encoder = stack.enter_context(ServedEncoder(url))
+        else:
+            from burnqed.value.encoder import LocalEncoder
+
+            choice = policies.choice("local", model, device=device, dtype=dtype, prompt=prompt)
+            encoder = LocalEncoder(policies.load_model(choice), how)
+        cache = EmbeddingCache(out, encoder.name)
+        todo = len(cache.missing(states))
+        with Stopping() as stopping, counted("embedding", todo, shown=not as_json) as done:
+            finished = embed(states, encoder, cache, done, stopping.asked)
     content = {
         "states": len(states), "computed": todo - len(cache.missing(states)), "kept": len(cache),
         "width": encoder.name.width, "directory": str(cache.directory),
@@ -62,14 +86,6 @@ def embed_command(
     if not finished and stopping.signal is not None:
         typer.echo("stopped; the same command goes on", err=True)
         raise typer.Exit(128 + stopping.signal)
-
-
-def _pooling(given: str) -> Literal["mean", "last"]:
-    match given:
-        case "mean" | "last":
-            return given
-        case _:
-            raise InputError(f"no pooling {given}", hint="--pooling is mean or last")
 
 
 def _states(run: Path) -> Iterator[str]:

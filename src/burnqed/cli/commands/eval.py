@@ -5,17 +5,19 @@ from __future__ import annotations
 import dataclasses
 import json
 import signal
-from dataclasses import dataclass
+import sys
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from burnqed.cli import compose, policies, result_tables, sets, tables
+from burnqed.cli import compose, policies, result_tables, sets, tables, values
+from burnqed.cli.comparison_tables import print_comparison
 from burnqed.cli.progress import SetProgress
 from burnqed.core.errors import InputError
-from burnqed.core.runs import open_run
+from burnqed.core.runs import MANIFEST, open_run, publish
 from burnqed.data.index import TheoremIndex
 from burnqed.evaluation.compare import compare
 from burnqed.evaluation.evaluate import AttemptRecords, Identity, evaluate
@@ -36,6 +38,8 @@ from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
 from burnqed.trajectories.record import Provenance
 from burnqed.trajectories.schema import TRAJECTORIES
+
+ABLATION, WITH, WITHOUT = "ablation.json", "with-value", "without-value"
 
 
 def eval_command(
@@ -67,6 +71,12 @@ def eval_command(
     device: policies.DeviceOption = "auto",
     dtype: policies.DtypeOption = "auto",
     candidates: policies.CandidatesOption = None,
+    value: values.ValueOption = None,
+    encoder: values.EncoderOption = None,
+    value_anyway: values.AnywayOption = False,
+    ablate: Annotated[
+        bool, typer.Option("--ablate", help="Evaluate with --value and without it, and compare.")
+    ] = False,
     depth: sets.DepthOption = 50,
     seconds: sets.SecondsOption = None,
     imports: compose.ImportOption = None,
@@ -85,6 +95,10 @@ def eval_command(
     draws it, `burn-qed compare RUN OTHER` says whether two differ. Ctrl-C saves; --resume goes on, also
     with more attempts of the same --temperature.
 
+    With --ablate, RUN/with-value and RUN/without-value are two evaluations that differ in nothing but
+    --value, and RUN/ablation.json says which theorems only one of them proves, and how likely it is
+    that chance did it.
+
     Examples:
 
         burn-qed eval qed-core --budgets 10,30,100 --pass-n 2 --out runs/first
@@ -93,6 +107,8 @@ def eval_command(
 
         burn-qed eval library.json --leak-rule self --out runs/library --against runs/earlier
 
+        burn-qed eval core-300 --budgets 10,30 --value models/value --ablate --out runs/ablation
+
     Exit codes: 0 every theorem was searched (proved or not), 2 some statements are wrong, 3 some could
     not be searched because Lean failed, 130 or 143 stopped by a signal.
     """
@@ -100,50 +116,103 @@ def eval_command(
         policy, model, url=url, logprobs=logprobs, prompt=prompt, prompt_tokens=prompt_tokens,
         tactic_tokens=tactic_tokens, device=device, dtype=dtype,
     )  # fmt: skip
-    nodes, warmth = sets.read_budgets(budgets), _temperature(temperature, pass_n, chosen)
+    if ablate and (value is None or against is not None):
+        raise InputError(
+            "--ablate compares an evaluation with a value model to one without it",
+            hint="give --value DIR, and leave out --against",
+        )
+    nodes = sets.read_budgets(budgets)
+    warmth = _temperature(temperature, pass_n, chosen, value is not None)
     index = sets.chosen(theorems, leak_rule, split)
     earlier = None if against is None else _earlier(against, index, nodes)
     modules = sets.modules_of(index, imports)
     sets.check_out(out)
     found, spec = compose.lean(toolchain, project, modules)
     prepared = policies.prepare(chosen, workers)
+    guide = values.guide(value, encoder, value_anyway or ablate, prepared)
     candidates = chosen.candidates if candidates is None else candidates
     asked: dict[str, Any] = {
         "command": "eval", "theorems": index.name, "theorems_checksum": index.checksum,
         "nodes": nodes[-1], "depth": depth, "candidates": candidates, "seconds": seconds,
         "temperature": warmth, "seed": seed, "heartbeats": HEARTBEATS, **prepared.about,
-        "modules": list(modules), "toolchain": found.label, "version": version("burn-qed"),
+        **guide.about, "modules": list(modules), "toolchain": found.label,
+        "version": version("burn-qed"),
     }  # fmt: skip
-    open_run(out, asked, resume=resume)
     job = _Job(
         index=index,
+        asked=asked,
         out=out,
         spec=spec,
         workers=workers,
         policy=prepared,
+        guide=guide,
+        nodes=nodes,
         budget=Budget(nodes=nodes[-1], depth=depth, candidates=candidates, seconds=seconds),
         temperature=warmth,
         seeds=tuple(range(seed, seed + pass_n)),
+        resume=resume,
         shown=not as_json,
     )
-    stopped = run_sync(_search(job))
-    attempts = [_read(out, number) for number in range(1, pass_n + 1)]
-    result = evaluate(
-        index, attempts, nodes, Identity(settings=asked, llm_path=prepared.about.get("model"))
-    )
-    if stopped is None:
-        write_result(out / RESULT, result)
-        write_summary(out / SUMMARY, [result])
-    if as_json:
-        typer.echo(json.dumps(_json(result, earlier), ensure_ascii=False))
-    else:
-        result_tables.print_result(result, earlier)
-    if stopped is not None:
+    done = _ablate(job, as_json) if ablate else [_evaluate(job)]
+    if as_json and not ablate:
+        typer.echo(json.dumps(_json(done[0].result, earlier), ensure_ascii=False))
+    elif not ablate:
+        result_tables.print_result(done[0].result, earlier)
+    if (stopped := done[-1].stopped) is not None:
         typer.echo(f"stopped; go on with: burn-qed eval {theorems} --resume --out {out} …", err=True)
         raise typer.Exit(128 + stopped)
-    kinds = {kind for b in result.budget_results for kind in b.errors}
-    kinds |= {r.reason for a in attempts for r in a.records.values() if r.outcome == "error"}
-    raise typer.Exit(sets.exit_code(kinds))
+    raise typer.Exit(sets.exit_code({kind for one in done for kind in one.errors}))
+
+
+@dataclass(frozen=True, slots=True)
+class _Evaluated:
+    result: IterationResult
+    errors: set[str]
+    stopped: signal.Signals | None
+
+
+def _evaluate(job: _Job) -> _Evaluated:
+    """One evaluation in its directory: as far as it goes, or went before."""
+    open_run(job.out, job.asked, resume=job.resume)
+    stopped = run_sync(_search(job))
+    attempts = [_read(job.out, number) for number in range(1, len(job.seeds) + 1)]
+    identity = Identity(
+        settings=job.asked,
+        llm_path=job.policy.about.get("model"),
+        ebm_path=job.guide.about.get("value"),
+    )
+    result = evaluate(job.index, attempts, job.nodes, identity)
+    if stopped is None:
+        write_result(job.out / RESULT, result)
+        write_summary(job.out / SUMMARY, [result])
+    errors = {kind for b in result.budget_results for kind in b.errors}
+    errors |= {r.reason for a in attempts for r in a.records.values() if r.outcome == "error"}
+    return _Evaluated(result, errors, stopped)
+
+
+def _ablate(job: _Job, as_json: bool) -> list[_Evaluated]:
+    """Without the value model and with it, at equal budgets; stops after one that was stopped."""
+    plain = {key: told for key, told in job.asked.items() if not key.startswith("value")}
+    arms = (
+        replace(job, out=job.out / WITHOUT, asked=plain, guide=values.Guide()),
+        replace(job, out=job.out / WITH),
+    )
+    done: list[_Evaluated] = []
+    for arm in arms:
+        if job.shown:
+            print(arm.out.name, file=sys.stderr)
+        own = replace(arm, resume=job.resume and (arm.out / MANIFEST).exists())
+        done.append(_evaluate(own))
+        if done[-1].stopped is not None:
+            return done
+    without, given = (one.result for one in done)
+    comparison = compare([("without value", without), ("with value", given)])
+    publish(job.out / ABLATION, comparison.to_json() + "\n")
+    if as_json:
+        typer.echo(comparison.to_json())
+    else:
+        print_comparison(comparison)
+    return done
 
 
 def _json(result: IterationResult, earlier: IterationResult | None) -> dict[str, Any]:
@@ -154,9 +223,9 @@ def _json(result: IterationResult, earlier: IterationResult | None) -> dict[str,
     return content
 
 
-def _temperature(given: float | None, attempts: int, policy: policies.Choice) -> float:
+def _temperature(given: float | None, attempts: int, policy: policies.Choice, valued: bool) -> float:
     if given is None:
-        return policy.temperature(None) if attempts == 1 else policies.SAMPLING
+        return policy.temperature(None, valued) if attempts == 1 else policies.SAMPLING
     if given == 0 and attempts > 1:
         raise InputError(
             f"{attempts} attempts at temperature 0 are one attempt {attempts} times",
@@ -182,13 +251,17 @@ def _earlier(path: Path, index: TheoremIndex, budgets: tuple[int, ...]) -> Itera
 @dataclass(frozen=True, slots=True)
 class _Job:
     index: TheoremIndex
+    asked: dict[str, Any]
     out: Path
     spec: LaunchSpec
     workers: int | None
     policy: policies.Prepared
+    guide: values.Guide
+    nodes: tuple[int, ...]
     budget: Budget
     temperature: float
     seeds: tuple[int, ...]
+    resume: bool
     shown: bool
 
 
@@ -202,7 +275,9 @@ async def _search(job: _Job) -> signal.Signals | None:
 
     stop = sets.Stop()
     settings = Settings(temperature=job.temperature)
-    async with compose.prover(job.spec, job.workers, job.policy, job.budget, settings) as prover:
+    async with compose.prover(
+        job.spec, job.workers, job.policy, job.budget, settings, job.guide
+    ) as prover:
         for number, seed in enumerate(job.seeds, start=1):
             provenance = Provenance(run=job.out.resolve().name, temperature=job.temperature)
             plan = Plan(job.index.theorems, seed, provenance, SAVE_EVERY)

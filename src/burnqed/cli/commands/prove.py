@@ -16,7 +16,7 @@ import typer
 from rich.console import Console
 from rich.text import Text
 
-from burnqed.cli import compose, policies, tables
+from burnqed.cli import compose, policies, tables, values
 from burnqed.cli.live import SearchView
 from burnqed.core.errors import InputError
 from burnqed.core.runs import publish
@@ -55,6 +55,9 @@ def prove_command(
     device: policies.DeviceOption = "auto",
     dtype: policies.DtypeOption = "auto",
     candidates: policies.CandidatesOption = None,
+    value: values.ValueOption = None,
+    encoder: values.EncoderOption = None,
+    value_anyway: values.AnywayOption = False,
     seed: compose.SeedOption = 0,
     imports: compose.ImportOption = None,
     write: Annotated[
@@ -91,7 +94,10 @@ def prove_command(
         tactic_tokens=tactic_tokens, device=device, dtype=dtype,
     )  # fmt: skip
     budget = Budget(nodes=nodes, candidates=candidates or chosen.candidates, seconds=seconds)
-    job = _Job(spec, policies.prepare(chosen, workers), budget, seed, found.label)
+    prepared = policies.prepare(chosen, workers)
+    guide = values.guide(value, encoder, value_anyway, prepared)
+    warmth = chosen.temperature(None, value is not None)
+    job = _Job(spec, prepared, guide, budget, warmth, seed, found.label)
     if "sorry" in words:
         code = _prove_file(job, path, text, source.body, workers, write, as_json)
     else:
@@ -103,7 +109,9 @@ def prove_command(
 class _Job:
     spec: LaunchSpec
     policy: policies.Prepared
+    guide: values.Guide
     budget: Budget
+    temperature: float
     seed: int
     toolchain: str
 
@@ -149,8 +157,8 @@ def _watched(view: SearchView, work: Coroutine[Any, Any, T]) -> T:
 
 
 def _prover(job: _Job, workers: int | None) -> AbstractAsyncContextManager[Prover]:
-    settings = Settings(temperature=job.policy.choice.temperature(None))
-    return compose.prover(job.spec, workers, job.policy, job.budget, settings)
+    settings = Settings(temperature=job.temperature)
+    return compose.prover(job.spec, workers, job.policy, job.budget, settings, job.guide)
 
 
 # --------------------------------------------------------------------- one statement

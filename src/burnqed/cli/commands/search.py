@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from burnqed.cli import compose, policies, sets, tables
+from burnqed.cli import compose, policies, sets, tables, values
 from burnqed.cli.progress import SetProgress
 from burnqed.core.runs import open_run
 from burnqed.evaluation.prove import HEARTBEATS
@@ -43,6 +43,9 @@ def search_command(
     candidates: policies.CandidatesOption = None,
     seconds: sets.SecondsOption = None,
     temperature: policies.TemperatureOption = None,
+    value: values.ValueOption = None,
+    encoder: values.EncoderOption = None,
+    value_anyway: values.AnywayOption = False,
     split: sets.SplitOption = None,
     leak_rule: sets.LeakRuleOption = None,
     seed: compose.SeedOption = 0,
@@ -73,13 +76,14 @@ def search_command(
         tactic_tokens=tactic_tokens, device=device, dtype=dtype,
     )  # fmt: skip
     prepared = policies.prepare(chosen, workers)
+    guide = values.guide(value, encoder, value_anyway, prepared)
     candidates = chosen.candidates if candidates is None else candidates
-    warmth = chosen.temperature(temperature)
+    warmth = chosen.temperature(temperature, value is not None)
     asked = {
         "command": "search", "theorems": index.name, "theorems_checksum": index.checksum,
         "nodes": nodes, "depth": depth, "candidates": candidates, "seconds": seconds,
         "temperature": warmth, "seed": seed, "heartbeats": HEARTBEATS,
-        **prepared.about, "modules": list(modules), "toolchain": found.label,
+        **prepared.about, **guide.about, "modules": list(modules), "toolchain": found.label,
     }  # fmt: skip
     open_run(out, asked, resume=resume)
     budget = Budget(nodes=nodes, depth=depth, candidates=candidates, seconds=seconds)
@@ -94,7 +98,7 @@ def search_command(
             bar.count(writer.earlier)
             with bar.shown():
                 settings = Settings(temperature=warmth)
-                async with compose.prover(spec, workers, prepared, budget, settings) as prover:
+                async with compose.prover(spec, workers, prepared, budget, settings, guide) as prover:
                     await run(prover, plan, writer, bar.record, stop.event, bar.event)
         return stop.signal
 

@@ -3,29 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
-import sys
-import time
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
-from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from burnqed.cli import compose, sets, tables
-from burnqed.cli.progress import counted
-from burnqed.cli.stopping import Stopping
+from burnqed.cli.commands.train_value import value_command
+from burnqed.cli.watch import Watch, is_main
 from burnqed.core.errors import InputError, SetupError
 from burnqed.policy.prompt import PromptSettings
 
@@ -33,9 +19,9 @@ if TYPE_CHECKING:
     from burnqed.training.sft import Told
 
 app = typer.Typer(no_args_is_help=True, help="Train the models on what was proved.")
+app.command("value")(value_command)
 
 DEFAULT_BASE = "deepseek-ai/DeepSeek-Prover-V2-7B"
-_LINE_SECONDS = 30.0  # between two lines where there is no terminal
 _LR, _NANO_LR = 2e-4, 1e-3  # random weights have further to go
 
 
@@ -185,13 +171,13 @@ def policy_command(
         tactic_tokens=tactic_tokens,
         matched=matched,
     )  # fmt: skip
-    with _Watch(shown=not as_json and _is_main()) as watch:
+    with Watch(_said, shown=not as_json and is_main()) as watch:
         result = train_policy(job, out, watch, resume=resume)
     if result is None:
         stopped = watch.stopping.signal or signal.SIGTERM
         typer.echo(f"stopped; go on with: burn-qed train policy --resume --out {out} …", err=True)
         raise typer.Exit(128 + stopped)
-    if _is_main():
+    if is_main():
         _print(result, out, as_json)
 
 
@@ -230,11 +216,6 @@ def _dtype(given: str) -> Literal["auto", "bf16", "fp32"]:
             raise InputError(f"no dtype {given}", hint="--dtype is auto, bf16 or fp32")
 
 
-def _is_main() -> bool:
-    """Whether this is the process that speaks, of those that `accelerate launch` started."""
-    return os.environ.get("RANK", "0") == "0"
-
-
 def _print(result: dict[str, Any], out: Path, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(result, ensure_ascii=False))
@@ -243,68 +224,6 @@ def _print(result: dict[str, Any], out: Path, as_json: bool) -> None:
     tables.print_facts(f"trained: {out / 'best'}", figures)
 
 
-class _Watch:
-    """The bar, or a line now and then; and the first Ctrl-C or SIGTERM, which asks to save and stop."""
-
-    def __init__(self, shown: bool) -> None:
-        console = Console(stderr=True)
-        self.stopping = Stopping(shown=_is_main())
-        self._shown = shown
-        self._lines = shown and not console.is_terminal
-        self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            TimeRemainingColumn(elapsed_when_finished=True), console=console,
-            disable=not shown or self._lines,
-        )  # fmt: skip
-        self._first: tuple[int, float] | None = None
-        self._last = 0.0
-        self._task: Any = None
-
-    def __enter__(self) -> _Watch:
-        self.stopping.__enter__()
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._bar.stop()
-        self.stopping.__exit__(*error)
-
-    def stop(self) -> bool:
-        return self.stopping.asked()
-
-    def warn(self, problem: str) -> None:
-        if _is_main():
-            tables.warn(problem)
-
-    def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]:
-        return _by_hundreds(what, total, self._shown)
-
-    def told(self, told: Told) -> None:
-        if self._task is None:
-            self._bar.start()
-            self._task = self._bar.add_task("training", total=told.steps)
-        val = "" if told.val_loss is None else f", val {told.val_loss:.3f}"
-        said = f"loss {told.loss:.3f}{val}, {told.tokens_per_second:,.0f} tokens/s"
-        self._bar.update(self._task, completed=told.step, description=said)
-        now = time.monotonic()
-        self._first = self._first or (told.step, now)
-        if self._lines and (now - self._last > _LINE_SECONDS or told.step == told.steps):
-            self._last = now
-            fresh = told.step - self._first[0]
-            seconds = (told.steps - told.step) * (now - self._first[1]) / fresh if fresh else None
-            left = "" if seconds is None else f", about {seconds:.0f} s left"
-            print(f"step {told.step}/{told.steps}: {said}{left}", file=sys.stderr)
-
-
-@contextmanager
-def _by_hundreds(what: str, total: int, shown: bool) -> Iterator[Callable[[], None]]:
-    """A bar that moves a hundred at a time: it must not cost more than the work."""
-    with counted(what, total, shown) as advance:
-        done = 0
-
-        def one() -> None:
-            nonlocal done
-            done += 1
-            if done % 100 == 0 or done == total:
-                advance(done % 100 or 100)
-
-        yield one
+def _said(told: Told) -> str:
+    val = "" if told.val_loss is None else f", val {told.val_loss:.3f}"
+    return f"loss {told.loss:.3f}{val}, {told.tokens_per_second:,.0f} tokens/s"

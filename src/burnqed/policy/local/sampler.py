@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 import torch
 from torch import Tensor
@@ -44,7 +43,7 @@ class LocalSampler:
             stops=format.stops,
         )
         self._per_token = _bytes_per_token(loaded)
-        self._thread = ThreadPoolExecutor(1, thread_name_prefix="model")
+        self._thread = loaded.thread
 
     async def sample(self, requests: Sequence[Request]) -> list[list[Sample]]:
         loop = asyncio.get_running_loop()
@@ -54,8 +53,7 @@ class LocalSampler:
         return ()  # the decoder was checked when it was made
 
     async def close(self) -> None:
-        self.decoder.closed = True
-        self._thread.shutdown(wait=False, cancel_futures=True)
+        self.decoder.closed = True  # passes that wait for the thread find it so, one by one
 
     @torch.inference_mode()
     def sample_now(self, requests: Sequence[Request]) -> list[list[Sample]]:

@@ -13,7 +13,8 @@ from __future__ import annotations
 
 import hashlib
 import warnings
-from dataclasses import dataclass
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from transformers import PreTrainedModel, PreTrainedTokenizerFast
 
 DTYPES = ("float32", "bfloat16", "float16")
+NF4 = "nf4"
 _ADAPTER_WEIGHTS = "adapter_model.safetensors"
 # What decides, besides the weights, what a model says.
 _DECIDING = ("config.json", "tokenizer.json", "tokenizer.model", "tokenizer_config.json", SETTINGS)
@@ -54,27 +56,36 @@ class Loaded:
     dtype: str
     path: Path
     identity: str  # a SHA-256 of what is in its files, for manifests
+    # Where all passes are made, so that a policy and an encoder can share a model.
+    thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "model"))
 
 
 def load(name: str | Path, device: str = "auto", dtype: str = "auto") -> Loaded:
-    """Load a model. `auto` is the GPU if there is one; then bfloat16 there and float32 on the CPU."""
+    """Load a model. `auto` is the GPU if there is one; then bfloat16 there and float32 on the CPU.
+
+    `nf4` holds a directory's weights in four bits and computes in bfloat16.
+    """
     need_libraries()
     import torch
 
     device = _device(device)
     if dtype == "auto":
         dtype = "bfloat16" if device.startswith("cuda") else "float32"
-    if dtype not in DTYPES:
+    if dtype not in (*DTYPES, NF4):
         raise InputError(f"no number format {dtype}", hint=f"auto, {', '.join(DTYPES)}")
     path = find(name).absolute()
-    model, tokenizer, identity = _read(path, getattr(torch, dtype))
+    if dtype == NF4:
+        model, tokenizer, identity = _read_nf4(path, device)
+    else:
+        model, tokenizer, identity = _read(path, getattr(torch, dtype))
     settings = _settings(path, model.config)
     _set_padding(model, tokenizer, path)
     # What is trained on top remembers this name, and it must mean the same model elsewhere.
     model.name_or_path = smollm2.NAME if str(name) == smollm2.NAME else str(path)
     model.requires_grad_(False)
     model.eval()
-    model.to(device)  # type: ignore[arg-type]
+    if dtype != NF4:  # which is there already, and cannot be moved
+        model.to(device)  # type: ignore[arg-type]
     return Loaded(model, tokenizer, settings, device, dtype, path, identity)
 
 
@@ -114,14 +125,40 @@ def _read_gguf(file: Path, dtype: torch.dtype) -> tuple[PreTrainedModel, PreTrai
     return model, tokenizer, fingerprint([file, *_deciding(file.parent)])
 
 
+def _read_nf4(path: Path, device: str) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, str]:
+    try:
+        import bitsandbytes  # noqa: F401
+    except ImportError as error:
+        raise SetupError(
+            f"--load nf4 needs bitsandbytes: {error}",
+            hint="pip install bitsandbytes, or leave out --load nf4",
+        ) from error
+    import torch
+    from transformers import BitsAndBytesConfig
+
+    if not (path / "config.json").is_file() or (path / ADAPTER).is_file():
+        raise InputError(
+            f"{path} is no directory of whole weights, which is what --load nf4 takes",
+            hint="`burn-qed export` makes one of an adapter",
+        )
+    config = BitsAndBytesConfig(
+        load_in_4bit=True,
+        bnb_4bit_quant_type=NF4,
+        bnb_4bit_use_double_quant=True,
+        bnb_4bit_compute_dtype=torch.bfloat16,
+    )
+    how = {"quantization_config": config, "device_map": {"": device}}
+    return _read_directory(path, torch.bfloat16, **how)
+
+
 def _read_directory(
-    path: Path, dtype: torch.dtype
+    path: Path, dtype: torch.dtype, **how: Any
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, str]:
     read_json(path / "config.json")
     weights = weight_files(path)
     _check_causal(path)
     tokenizer = read_tokenizer(path)
-    model = read_weights(path, path, dtype, use_safetensors=True)
+    model = read_weights(path, path, dtype, use_safetensors=True, **how)
     if len(tokenizer) > int(model.config.vocab_size):
         raise InputError(
             f"the tokenizer in {path} has {len(tokenizer)} tokens, more than the model knows",

@@ -1,0 +1,162 @@
+"""`burn-qed negatives`: what lies beside the proofs of a run, searched until it is given up."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from burnqed.cli import compose, policies, sets, tables
+from burnqed.cli.progress import SetProgress
+from burnqed.cli.values import Guide
+from burnqed.core.errors import InputError
+from burnqed.core.runs import open_run
+from burnqed.core.types import Theorem
+from burnqed.evaluation.negatives import Effort, look_beside, paths
+from burnqed.evaluation.prove import HEARTBEATS
+from burnqed.evaluation.run import Kept, Plan, seed_of, unfinished, work_through
+from burnqed.lean.pool import run_sync
+from burnqed.search.best_first import Settings
+from burnqed.search.budget import Budget
+from burnqed.trajectories.record import Provenance
+from burnqed.trajectories.schema import TRAJECTORIES
+
+_SAVE_EVERY = 10  # theorems: each is several searches
+
+
+def negatives_command(
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Runs of `burn-qed search` with proofs.")
+    ],
+    theorems: Annotated[
+        str, typer.Option("--theorems", metavar="SET", help="The set that the runs searched.")
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="OUT", help="The new run's directory.")],
+    siblings: Annotated[
+        int, typer.Option(min=0, help="Siblings to search at each state of a proof, likeliest first.")
+    ] = 4,
+    min_steps: Annotated[
+        int,
+        typer.Option(
+            min=1, help="Only proofs of so many steps: what is beside one step is mostly as easy."
+        ),
+    ] = 2,
+    walks: Annotated[int, typer.Option(min=0, help="Walks away from each proof.")] = 1,
+    walk_length: Annotated[int, typer.Option(min=2, help="Steps of a walk.")] = 3,
+    nodes: Annotated[
+        int, typer.Option(min=1, help="States that each sibling's search may try before giving up.")
+    ] = 8,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the run that is in --out.")
+    ] = False,
+    policy: policies.PolicyOption = None,
+    model: policies.ModelOption = None,
+    url: policies.UrlOption = None,
+    logprobs: policies.LogprobsOption = True,
+    prompt: policies.PromptOption = None,
+    prompt_tokens: policies.PromptTokensOption = None,
+    tactic_tokens: policies.TacticTokensOption = None,
+    device: policies.DeviceOption = "auto",
+    dtype: policies.DtypeOption = "auto",
+    candidates: policies.CandidatesOption = None,
+    temperature: policies.TemperatureOption = None,
+    split: sets.SplitOption = None,
+    leak_rule: sets.LeakRuleOption = None,
+    seed: compose.SeedOption = 0,
+    imports: compose.ImportOption = None,
+    workers: compose.WorkersOption = None,
+    toolchain: compose.ToolchainOption = None,
+    project: compose.ProjectOption = None,
+    as_json: compose.JsonOption = False,
+) -> None:
+    """Search beside the proofs of a run, for states that a value model learns to tell from them.
+
+    At each state of an accepted proof the policy's tactics are tried again. Where one leads elsewhere
+    than the proof, the state it leads to gets a search of its own: if that is spent without a proof,
+    the state is a negative; if the judge accepts what it finds, a positive. Walks take some steps at
+    random first. What was not searched stays unknown.
+
+    OUT/trajectories gets the same Parquet rows as `burn-qed search` writes, with the origins probe and
+    walk; `burn-qed train value --data RUN --data OUT` learns from both. Ctrl-C saves, --resume goes on.
+
+    Example:
+
+        burn-qed negatives runs/teacher --theorems library.json --out runs/beside
+
+    Exit codes: 0 all proofs were looked at, 2 bad input, 3 some could not be because Lean failed or a
+    proof no longer replays, 130 or 143 stopped by a signal.
+    """
+    from burnqed.trajectories.store import find_trajectories, iter_rows, open_writer, read_records
+
+    index = sets.chosen(theorems, leak_rule, split)
+    sets.check_out(out)
+    found_paths = paths(row for run in runs for row in iter_rows(find_trajectories(run), tables.warn))
+    todo = [t for t in index.theorems if len(found_paths.get(t.name, ())) >= min_steps]
+    if not todo:
+        raise InputError(
+            f"no theorem of {index.name} has a proof of {min_steps} steps or more in "
+            + ", ".join(map(str, runs)),
+            hint="--theorems is the set that the runs searched; `burn-qed summary RUN` lists proofs",
+        )
+    modules = sets.modules_of(index, imports)
+    found, spec = compose.lean(toolchain, project, modules)
+    chosen = policies.choice(
+        policy, model, url=url, logprobs=logprobs, prompt=prompt, prompt_tokens=prompt_tokens,
+        tactic_tokens=tactic_tokens, device=device, dtype=dtype,
+    )  # fmt: skip
+    prepared = policies.prepare(chosen, workers)
+    candidates = chosen.candidates if candidates is None else candidates
+    warmth = chosen.temperature(temperature)
+    effort = Effort(siblings, walks, walk_length, nodes)
+    asked = {
+        "command": "negatives", "runs": [str(run.resolve()) for run in runs], "theorems": index.name,
+        "theorems_checksum": index.checksum, "min_steps": min_steps, "siblings": siblings,
+        "walks": walks, "walk_length": walk_length, "nodes": nodes, "candidates": candidates,
+        "temperature": warmth, "seed": seed, "heartbeats": HEARTBEATS, **prepared.about,
+        "modules": list(modules), "toolchain": found.label,
+    }  # fmt: skip
+    open_run(out, asked, resume=resume)
+    name = out.resolve().name
+    plan = Plan(todo, seed, Provenance(run=name, temperature=warmth), _SAVE_EVERY)
+
+    async def work() -> signal.Signals | None:
+        stop = sets.Stop()
+        with open_writer(out / TRAJECTORIES, on_problem=tables.warn) as writer:
+            left = len(unfinished(plan, writer.earlier))
+            bar = SetProgress(len(todo), len(todo) - left, shown=not as_json)
+            bar.count(writer.earlier)
+            budget, settings = Budget(nodes=nodes, candidates=candidates), Settings(temperature=warmth)
+            with bar.shown():
+                async with compose.prover(spec, workers, prepared, budget, settings, Guide()) as prover:
+
+                    async def one(theorem: Theorem) -> Kept:
+                        own = seed_of(seed, theorem.name)
+                        path = found_paths[theorem.name]
+                        return await look_beside(prover, theorem, path, effort, own, name, bar.event)
+
+                    await work_through(plan, one, prover.pool.size, writer, bar.record, stop.event)
+        return stop.signal
+
+    stopped = run_sync(work())
+    records = read_records(out / TRAJECTORIES, on_problem=tables.warn)
+    _print_contrasts([*runs, out], as_json)
+    if stopped is not None:
+        typer.echo(f"stopped; go on with: burn-qed negatives --resume --out {out} …", err=True)
+        raise typer.Exit(128 + stopped)
+    raise typer.Exit(sets.exit_code({r.reason for r in records if r.outcome == "error"}))
+
+
+def _print_contrasts(runs: list[Path], as_json: bool) -> None:
+    """What there now is to learn from."""
+    from burnqed.trajectories.store import find_trajectories, iter_rows
+    from burnqed.value.groups import contrasts
+
+    rows = (row for run in runs for row in iter_rows(find_trajectories(run), tables.warn))
+    statistics = contrasts(rows).statistics
+    if as_json:
+        typer.echo(json.dumps(statistics))
+    else:
+        tables.print_facts("to learn from", statistics)

@@ -1,0 +1,340 @@
+"""The loop that trains an energy head on embeddings that are there already.
+
+Which groups a step learns from, which negatives they are held against, the learning rate and the noise
+of dropout are functions of the seed and the step. So a training that goes on from a checkpoint is the
+one that was never stopped, bit for bit on a CPU.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+from torch.nn.utils.rnn import pad_sequence
+
+from burnqed.core.errors import CorruptError, InfrastructureError
+from burnqed.policy.models.names import BEST
+from burnqed.training import log, sft
+from burnqed.training.batches import Order
+from burnqed.training.checkpoints import (
+    CHECKPOINT,
+    OPTIMIZER,
+    STATE,
+    publish_directory,
+    read_optimizer,
+)
+from burnqed.training.rivals import Negatives, Places
+from burnqed.value.encoder import EncoderName
+from burnqed.value.energy import COLDEST, WARMEST, EnergyHead
+from burnqed.value.losses import info_nce, margin, remaining_steps
+from burnqed.value.metrics import Group, Metrics, by_depth, metrics
+from burnqed.value.saved import write_head
+
+Ending = Literal["steps", "patience", "temperature"]
+
+WATCH_STEPS = 50  # between two looks at the losses and the temperature
+_EPOCHS, _FEWEST_STEPS = 40, 500  # little data needs its steps, too: patience ends it earlier
+_RAREST = 25  # steps between two evaluations, at least: an epoch may be shorter
+_SHOWN = 2000  # training groups that are evaluated
+_ROWS = 16_384  # states in one pass of an evaluation
+_GAIN_PACE = 10.0  # times the learning rate
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a head is trained."""
+
+    k: int = 8  # negatives of a positive
+    batch: int = 64  # positives of a step
+    epochs: int | None = None  # by itself 40, and 500 steps at least
+    steps: int | None = None  # instead of epochs
+    lr: float = 2e-3
+    warmup: float = 0.03
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    margin_weight: float = 0.0
+    steps_weight: float = 0.0
+    in_batch: bool = True  # negatives from other theorems, where a theorem has too few of its own
+    patience: int = 10  # evaluations without a better one
+    eval_every: int | None = None  # steps; by itself an epoch
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """How a training stands, for whoever watches."""
+
+    step: int
+    steps: int
+    loss: float
+    val_rank1: float | None
+    temperature: float
+
+
+# ------------------------------------------------------------------------------- evaluation
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How a head ranks siblings: the groups by their energies, and what follows from them."""
+
+    groups: tuple[Group, ...]
+    loss: float
+
+    @property
+    def overall(self) -> Metrics:
+        return metrics(self.groups)
+
+    def told(self, prefix: str) -> dict[str, Any]:
+        """For the log and the result."""
+        figures = {key: value for key, value in asdict(self.overall).items() if key != "groups"}
+        depths = {str(depth): asdict(found) for depth, found in by_depth(self.groups).items()}
+        return {
+            f"{prefix}_{key}": value
+            for key, value in {"loss": self.loss, **figures, "by_depth": depths}.items()
+        }
+
+
+@torch.inference_mode()
+def evaluate(head: EnergyHead, embeddings: Tensor, groups: Sequence[Places]) -> Evaluation:
+    """The energies of positives and all their siblings; each group has to have one."""
+    training = head.training
+    head.eval()
+    try:
+        rows = [row for g in groups for row in (g.positive, *g.siblings)]
+        goals = [g.goal for g in groups for _ in range(1 + len(g.siblings))]
+        where = torch.tensor([rows, goals], device=embeddings.device)
+        parts = [head(embeddings[r], embeddings[g]) for r, g in where.split(_ROWS, 1)]
+    finally:
+        head.train(training)
+    found = torch.cat(parts).cpu().split([1 + len(g.siblings) for g in groups])
+    padded = pad_sequence([energies[1:] for energies in found], batch_first=True)
+    there = torch.arange(padded.shape[1]) < torch.tensor([[len(g.siblings)] for g in groups])
+    loss = info_nce(torch.stack([energies[0] for energies in found]), padded, there)
+    ranked = [(energies.tolist(), g.depth) for energies, g in zip(found, groups, strict=True)]
+    return Evaluation(tuple(Group(e[0], tuple(e[1:]), depth) for e, depth in ranked), loss.item())
+
+
+# ------------------------------------------------------------------------------------- loop
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a training is. Everything else follows from `step`."""
+
+    step: int = 0
+    seconds: float = 0.0
+    best_step: int | None = None
+    best_rank1: float = 0.0
+    best_loss: float = 0.0
+    waited: int = 0  # evaluations since the best one
+    ended: Ending | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Material:
+    """Groups to learn from, to choose the best step by, and to judge that by afterwards.
+
+    The last are none of the loop's business. Those that are measured by have siblings.
+    """
+
+    embeddings: Tensor
+    train: tuple[Places, ...]
+    val: tuple[Places, ...]
+    test: tuple[Places, ...] = ()
+
+
+class Loop:
+    """One training. `run` it; it may be stopped, and another one goes on from its checkpoint."""
+
+    def __init__(
+        self,
+        head: EnergyHead,
+        encoder: EncoderName,
+        source: str,
+        material: Material,
+        plan: Plan,
+        out: Path,
+        resumed: Path | None = None,
+    ) -> None:
+        self.head, self.encoder, self.source = head, encoder, source
+        self.material, self.plan, self.out = material, plan, out
+        self.device = material.embeddings.device
+        self.order = Order([1] * len(material.train), [1] * len(material.train), plan.batch, plan.seed)
+        self.steps = plan.steps or _steps(plan, self.order.per_epoch)
+        self.eval_every = plan.eval_every or max(self.order.per_epoch, _RAREST)
+        self.negatives = Negatives(
+            material.train, plan.k, in_batch=plan.in_batch, conditioned=head.config.conditioned
+        )
+        self.optimizer = _optimizer(head, plan)
+        self.progress = Progress()
+        if resumed:
+            self.progress = _read_progress(resumed)
+            read_optimizer(resumed, self.optimizer)
+        log.cut(out / log.LOG, self.progress.step if resumed else -1)
+        with_siblings = [group for group in material.train if group.siblings]
+        chance = random.Random(f"shown {plan.seed}")
+        self._shown = chance.sample(with_siblings, min(_SHOWN, len(with_siblings)))
+        self._pending: list[tuple[dict[str, Any], Tensor]] = []
+        self._val_rank1: float | None = None
+        self._begun, self._earlier = time.monotonic(), self.progress.seconds
+
+    def run(self, stop: Callable[[], bool], tell: Callable[[Told], None]) -> bool:
+        """Train to the end (True), or until `stop` says so (False). Either way it is saved."""
+        if self.progress.step == 0:
+            self._evaluate()
+        self.head.train()
+        while self.progress.ended is None:
+            self._step(self.progress.step)
+            step = self.progress.step
+            due = step % self.eval_every == 0 or step == self.steps
+            stopped = stop()
+            if due or stopped or step % WATCH_STEPS == 0:
+                self._flush(tell)
+            ending: Ending | None = "steps" if step == self.steps else None
+            if (due or step % WATCH_STEPS == 0) and self.at_bound:
+                ending = "temperature"
+            if due or ending:
+                waited = self._evaluate()
+                ending = ending or ("patience" if waited >= self.plan.patience else None)
+            self.progress = replace(self.progress, ended=ending)
+            if due or ending or stopped:
+                self._save()
+            if stopped and not ending:
+                return False
+        return True
+
+    @property
+    def at_bound(self) -> bool:
+        """Whether the temperature is where no healthy training gets to."""
+        return not COLDEST < self.head.log_temperature.exp().item() < WARMEST
+
+    def _step(self, number: int) -> None:
+        plan = self.plan
+        batch = [self.material.train[place] for place in self.order.step(number)]
+        chosen = self.negatives.choose(batch, random.Random(f"negatives {plan.seed} {number}"))
+        torch.manual_seed(random.Random(f"step {plan.seed} {number}").getrandbits(62))
+        lr = sft.lr_at(number, self.steps, sft.Plan(lr=plan.lr, warmup=plan.warmup))
+        for group in self.optimizer.param_groups:
+            group["lr"] = lr * group["pace"]
+        loss = self._loss(batch, chosen)
+        self.optimizer.zero_grad()
+        loss.backward()
+        norm = torch.nn.utils.clip_grad_norm_(self.head.parameters(), plan.clip)
+        self.optimizer.step()
+        self.progress = replace(self.progress, step=number + 1)
+        epoch = round((number + 1) / self.order.per_epoch, 4)
+        entry = {"kind": "train", "step": number + 1, "epoch": epoch, "lr": lr}
+        self._pending.append(
+            (entry, torch.stack([loss.detach(), norm, self.head.temperature.detach()]))
+        )
+
+    def _loss(self, batch: Sequence[Places], chosen: Sequence[Sequence[int]]) -> Tensor:
+        rows = [torch.tensor([g.positive, *n]) for g, n in zip(batch, chosen, strict=True)]
+        states = pad_sequence(rows, batch_first=True).to(self.device)
+        counts = torch.tensor([len(negatives) for negatives in chosen], device=self.device)
+        there = torch.arange(states.shape[1] - 1, device=self.device) < counts[:, None]
+        goals = torch.tensor([group.goal for group in batch], device=self.device)
+        z = self.material.embeddings
+        energies = self.head(z[states], z[goals][:, None].expand(-1, states.shape[1], -1))
+        positive, negatives = energies[:, 0], energies[:, 1:]
+        loss = info_nce(positive, negatives, there)
+        if self.plan.margin_weight:
+            loss = loss + self.plan.margin_weight * margin(positive, negatives, there)
+        if self.plan.steps_weight:
+            left = torch.tensor([group.remaining for group in batch], device=self.device)
+            loss = loss + self.plan.steps_weight * remaining_steps(positive, left)
+        return loss
+
+    # -------------------------------------------------------------------------- keeping track
+
+    def _flush(self, tell: Callable[[Told], None]) -> None:
+        """Fetch the losses that came since the last time: the only place that waits for them."""
+        if not self._pending:
+            return
+        values = torch.stack([values for _, values in self._pending]).tolist()
+        entries = []
+        for (entry, _), (loss, norm, temperature) in zip(self._pending, values, strict=True):
+            if not (math.isfinite(loss) and math.isfinite(norm)):
+                raise InfrastructureError(
+                    f"step {entry['step']}: the loss is {loss}, its gradient {norm}",
+                    hint="train again with a lower --lr; the last checkpoint is kept",
+                )
+            entries.append({**entry, "loss": loss, "gradient_norm": norm, "temperature": temperature})
+        self._pending.clear()
+        self.progress = replace(self.progress, seconds=self._earlier + time.monotonic() - self._begun)
+        log.append(self.out / log.LOG, entries)
+        last = entries[-1]
+        tell(Told(last["step"], self.steps, last["loss"], self._val_rank1, last["temperature"]))
+
+    def _evaluate(self) -> int:
+        """Figures into the log, the weights kept if they are the best; evaluations since those were."""
+        progress, step = self.progress, self.progress.step
+        val = evaluate(self.head, self.material.embeddings, self.material.val)
+        entry = {
+            "kind": "eval", "step": step, **val.told("val"),
+            "temperature": self.head.temperature.item(),
+        }  # fmt: skip
+        if self._shown:
+            entry |= evaluate(self.head, self.material.embeddings, self._shown).told("train")
+        log.append(self.out / log.LOG, [entry])
+        self._val_rank1 = rank1 = val.overall.rank1
+        if step == 0:
+            return 0
+        best = (progress.best_rank1, -progress.best_loss)
+        if progress.best_step is None or (rank1, -val.loss) > best:
+            self.progress = replace(
+                progress, best_step=step, best_rank1=rank1, best_loss=val.loss, waited=0
+            )
+            publish_directory(self.out / BEST, self._write)
+        else:
+            self.progress = replace(progress, waited=progress.waited + 1)
+        return self.progress.waited
+
+    def _write(self, directory: Path) -> None:
+        write_head(directory, self.head, self.encoder, self.source)
+
+    def _save(self) -> None:
+        def write(directory: Path) -> None:
+            self._write(directory)
+            torch.save(self.optimizer.state_dict(), directory / OPTIMIZER)
+            (directory / STATE).write_text(json.dumps(asdict(self.progress)) + "\n", encoding="utf-8")
+
+        publish_directory(self.out / CHECKPOINT, write)
+
+
+def _steps(plan: Plan, per_epoch: int) -> int:
+    return plan.epochs * per_epoch if plan.epochs else max(_EPOCHS * per_epoch, _FEWEST_STEPS)
+
+
+def _read_progress(checkpoint: Path) -> Progress:
+    path = checkpoint / STATE
+    try:
+        return Progress(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError, RecursionError) as error:
+        raise CorruptError(
+            f"cannot read {path}: {error}", hint=f"remove {checkpoint} to train from the beginning"
+        ) from error
+
+
+def _optimizer(head: EnergyHead, plan: Plan) -> torch.optim.Optimizer:
+    """AdamW; matrices decay, biases do not, and the gain has further to go than any of them."""
+    others = [p for p in head.parameters() if p.ndim < 2 and p is not head.log_gain]
+    groups = [
+        {
+            "params": [p for p in head.parameters() if p.ndim >= 2],
+            "weight_decay": plan.weight_decay,
+            "pace": 1.0,
+        },
+        {"params": others, "weight_decay": 0.0, "pace": 1.0},
+        {"params": [head.log_gain], "weight_decay": 0.0, "pace": _GAIN_PACE},
+    ]
+    return torch.optim.AdamW(groups, lr=plan.lr)

@@ -1,0 +1,308 @@
+"""Training an energy head from beginning to end: groups, embeddings, loop, verdict.
+
+What is left in a directory is a head that knows its encoder, and beside it how far it is to be trusted.
+That is measured on theorems which had no part in choosing it: the best of twenty looks at the same few
+groups is better than it is, by several points where there is nothing to learn at all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, field
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any, Protocol
+
+import torch
+
+from burnqed.core.errors import CorruptError, InputError
+from burnqed.core.runs import open_run, publish
+from burnqed.data.splits import split_of
+from burnqed.policy.models.names import BEST
+from burnqed.training import log
+from burnqed.training.checkpoints import find_checkpoint
+from burnqed.training.ebm import Evaluation, Loop, Material, Plan, Told, evaluate
+from burnqed.training.energy_curve import save_energy_curve
+from burnqed.training.pairs import is_validation
+from burnqed.training.rivals import Places
+from burnqed.trajectories.store import find_trajectories, iter_rows
+from burnqed.value.calibration import Calibration, Rivals, Scored, calibrate, write_calibration
+from burnqed.value.embeddings import EmbeddingCache, Encoder, embed
+from burnqed.value.energy import EnergyHead, HeadConfig
+from burnqed.value.groups import Contrast, Contrasts, contrasts
+from burnqed.value.metrics import Group, by_depth, metrics
+from burnqed.value.saved import SavedHead, check_encoder, read_head
+
+RESULT = "result.json"
+EMBEDDINGS = "embeddings"
+_FEWEST = 2  # theorems on either side
+_SHALLOW = 0.8  # share of the groups at depth 1 above which there is a warning
+_MORE = "burn-qed negatives makes more siblings at the proofs of a run; then give both with --data"
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """All that decides the result, besides the encoder; and where to compute."""
+
+    data: tuple[Path, ...]
+    conditioned: bool = True
+    val_share: float = 0.2
+    plan: Plan = field(default_factory=Plan)
+    resume_from: Path | None = None  # a head to begin with
+    embeddings: Path | None = None  # where they are kept; by itself with the training
+    device: str = "cpu"  # for the head
+    source: str = ""  # where the encoder's model is; written into the head
+
+
+class Watcher(Protocol):
+    """Whoever looks on: is told how it goes, and may say that it is enough."""
+
+    def warn(self, problem: str) -> None: ...
+
+    def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]: ...
+
+    def told(self, told: Told) -> None: ...
+
+    def stop(self) -> bool: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The groups of theorems that are learnt from, that choose the best step, and that judge it."""
+
+    train: tuple[Contrast, ...]
+    val: tuple[Contrast, ...]
+    test: tuple[Contrast, ...]
+
+
+def train_value(
+    job: Job, encoder: Encoder, out: Path, watcher: Watcher, *, resume: bool
+) -> dict[str, Any] | None:
+    """What is in result.json in the end; None when it was stopped before."""
+    found = contrasts(
+        row for run in job.data for row in iter_rows(find_trajectories(run), watcher.warn)
+    )
+    split = split_groups(found, job.val_share)
+    _warn_if_shallow(found, watcher)
+    first = _first_head(job, encoder)
+    open_run(out, _asked(job, encoder, found, first), resume=resume)
+    checkpoint = find_checkpoint(out)  # tidies up
+    if (out / RESULT).exists():
+        return _finished(out / RESULT)
+    states = list(dict.fromkeys(text for group in found.groups for text in _texts(group)))
+    cache = EmbeddingCache(job.embeddings or out / EMBEDDINGS, encoder.name)
+    if not _embed(states, encoder, cache, watcher):
+        return None
+    material = _material(split, states, torch.from_numpy(cache.get(states)).to(job.device))
+    if checkpoint:
+        head = read_head(checkpoint).head.requires_grad_(True)
+    elif first:
+        head = first.head.requires_grad_(True)
+    else:
+        head = _new_head(job, encoder, material)
+    loop = Loop(head.to(job.device), encoder.name, job.source, material, job.plan, out, checkpoint)
+    done = loop.run(watcher.stop, watcher.told)
+    entries = log.read_log(out / log.LOG)
+    save_energy_curve(out, entries, _by_logprob(split.val))
+    if not done:
+        return None
+    result = _result(loop, found, split, len(states), entries)
+    publish(out / RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+    return result
+
+
+# -------------------------------------------------------------------------------------- before
+
+
+def split_groups(found: Contrasts, share: float) -> Split:
+    """By the theorems' names alone, and as policies split them: what one sets aside the other does.
+
+    `share` are the theorems that are not learnt from; half of them choose, half of them judge.
+    """
+    if not found.groups:
+        raise InputError(
+            f"nothing to learn from: of {found.positives} states on the paths of proofs, none has a "
+            "sibling that was explored and given up",
+            hint=_MORE,
+        )
+    sides: tuple[list[Contrast], list[Contrast], list[Contrast]] = ([], [], [])
+    for group in found.groups:
+        judges = split_of(f"judges {group.theorem}", (0.0, 0.5, 0.5)) == "test"
+        sides[1 + judges if is_validation(group.theorem, share) else 0].append(group)
+    train, val, test = sides
+    counts = [len({group.theorem for group in side}) for side in sides]
+    if min(counts) < _FEWEST:
+        raise InputError(
+            f"{len(found.groups)} groups of {sum(counts)} theorems are too few: {counts[0]} theorems "
+            f"learn, {counts[1]} choose the best step and {counts[2]} judge it; each needs {_FEWEST}",
+            hint=f"{_MORE}; or another --val-share",
+        )
+    return Split(tuple(train), tuple(val), tuple(test))
+
+
+def _warn_if_shallow(found: Contrasts, watcher: Watcher) -> None:
+    depths = found.by_depth
+    if depths.get(1, 0) > _SHALLOW * len(found.groups):
+        said = ", ".join(f"{count} at depth {depth}" for depth, count in depths.items())
+        watcher.warn(
+            f"the groups say little about what is deep in a proof: {said}; longer proofs would"
+        )
+
+
+def _first_head(job: Job, encoder: Encoder) -> SavedHead | None:
+    """The head to begin with, if one was given and it is this encoder's."""
+    if job.resume_from is None:
+        return None
+    saved = read_head(job.resume_from)
+    check_encoder(saved, encoder.name)
+    if saved.head.config.conditioned != job.conditioned:
+        sees = "sees" if saved.head.config.conditioned else "does not see"
+        raise InputError(
+            f"the head in {saved.directory} {sees} the goal",
+            hint="leave out --unconditioned" if saved.head.config.conditioned else "--unconditioned",
+        )
+    return saved
+
+
+def _new_head(job: Job, encoder: Encoder, material: Material) -> EnergyHead:
+    torch.manual_seed(job.plan.seed)
+    head = EnergyHead(HeadConfig(encoder.name.width, job.conditioned))
+    rows = {row for g in material.train for row in (g.goal, g.positive, *g.siblings, *g.others)}
+    head.standardise(material.embeddings[sorted(rows)].cpu())
+    return head
+
+
+def _asked(job: Job, encoder: Encoder, found: Contrasts, first: SavedHead | None) -> dict[str, Any]:
+    digest = hashlib.sha256()
+    for group in found.groups:
+        digest.update(json.dumps(asdict(group)).encode())
+    return {
+        "command": "train value",
+        "data": [str(path.resolve()) for path in job.data],
+        "groups": len(found.groups),
+        "checksum": digest.hexdigest(),
+        "encoder": asdict(encoder.name),
+        "conditioned": job.conditioned,
+        "val_share": job.val_share,
+        **asdict(job.plan),
+        "resume_from": first and first.identity,
+        "version": version("burn-qed"),
+    }
+
+
+def _finished(path: Path) -> dict[str, Any]:
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError("it is not a JSON object")
+    except (OSError, ValueError) as error:
+        raise CorruptError(
+            f"cannot read {path}: {error}", hint="remove it: --resume writes it again"
+        ) from error
+    return content
+
+
+def _embed(states: Sequence[str], encoder: Encoder, cache: EmbeddingCache, watcher: Watcher) -> bool:
+    with watcher.counted("embedding", len(cache.missing(states))) as one:
+
+        def some(count: int) -> None:
+            for _ in range(count):
+                one()
+
+        return embed(states, encoder, cache, some, watcher.stop)
+
+
+def _texts(group: Contrast) -> list[str]:
+    siblings = [state.text for state in group.siblings]
+    return [group.root_goal, group.positive.text, *siblings, *group.others]
+
+
+def _material(split: Split, states: Sequence[str], embeddings: torch.Tensor) -> Material:
+    row = {text: place for place, text in enumerate(states)}
+
+    def places(groups: Sequence[Contrast]) -> tuple[Places, ...]:
+        return tuple(
+            Places(
+                theorem=g.theorem,
+                goal=row[g.root_goal],
+                depth=g.depth,
+                positive=row[g.positive.text],
+                siblings=tuple(row[state.text] for state in g.siblings),
+                others=tuple(row[text] for text in g.others),
+                remaining=g.remaining_steps,
+            )
+            for g in groups
+        )
+
+    return Material(embeddings, places(split.train), places(split.val), places(split.test))
+
+
+# --------------------------------------------------------------------------------------- after
+
+
+def _by_logprob(groups: Sequence[Contrast]) -> list[Group]:
+    """What the policy's log-probability alone says, as if it were an energy."""
+    return [Group(-g.positive.logprob, tuple(-s.logprob for s in g.siblings), g.depth) for g in groups]
+
+
+def _counts(split: Split) -> dict[str, int]:
+    sides = {"train": split.train, "val": split.val, "test": split.test}
+    groups = {f"{side}_groups": len(found) for side, found in sides.items()}
+    names = {f"{side}_theorems": len({g.theorem for g in found}) for side, found in sides.items()}
+    return {**groups, **names}
+
+
+def _calibrated(groups: Sequence[Contrast], found: Evaluation, seed: int) -> Calibration:
+    rivals = []
+    for group, energies in zip(groups, found.groups, strict=True):
+        negatives = zip(energies.negatives, group.siblings, strict=True)
+        rivals.append(
+            Rivals(
+                theorem=group.theorem,
+                depth=group.depth,
+                positive=Scored(energies.positive, group.positive.logprob),
+                negatives=tuple(Scored(energy, state.logprob) for energy, state in negatives),
+            )
+        )
+    return calibrate(rivals, seed)
+
+
+def _result(
+    loop: Loop, found: Contrasts, split: Split, states: int, entries: Sequence[log.Entry]
+) -> dict[str, Any]:
+    """Judged with the head as it can be read from the disk."""
+    head = read_head(loop.out / BEST).head.to(loop.device)
+    test = evaluate(head, loop.material.embeddings, loop.material.test)
+    calibration = _calibrated(split.test, test, loop.plan.seed)
+    write_calibration(loop.out / BEST, calibration)
+    logprob = _by_logprob(split.test)
+    best = next(e for e in entries if e["kind"] == "eval" and e["step"] == loop.progress.best_step)
+    seen = {(g.root_goal, g.positive.text) for g in split.train}
+    return {
+        "stopped": loop.progress.ended,
+        "steps": loop.progress.step,
+        "epochs": round(loop.progress.step / loop.order.per_epoch, 3),
+        "seconds": round(loop.progress.seconds, 3),
+        "best_step": loop.progress.best_step,
+        "parameters": sum(p.numel() for p in head.parameters()),
+        "conditioned": head.config.conditioned,
+        "encoder": asdict(loop.encoder),
+        "device": str(loop.device),
+        "data": found.statistics,
+        "states": states,
+        **_counts(split),
+        # The same state for the same goal, under another theorem's name.
+        "test_groups_seen": sum((g.root_goal, g.positive.text) in seen for g in split.test),
+        **{key: best[key] for side in ("train", "val") for key in (f"{side}_loss", f"{side}_rank1")},
+        **test.told("test"),
+        "test_logprob_rank1": metrics(logprob).rank1,
+        "test_logprob_by_depth": {str(d): m.rank1 for d, m in by_depth(logprob).items()},
+        "first_val_rank1": entries[0]["val_rank1"],
+        "temperature": head.temperature.item(),
+        "verdict": calibration.verdict,
+        "told": calibration.told,
+        "calibration": asdict(calibration),
+    }

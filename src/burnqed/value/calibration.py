@@ -1,0 +1,168 @@
+"""Energies and log-probabilities on one scale, and whether energies are worth their while.
+
+Raw, the two cannot be added: one is in nats and grows with the length of a path, the other is in
+whatever the head was trained into. What a search needs is to tell siblings apart, so each is measured
+in how much it varies among siblings, and the weights are those that rank validation siblings best. The
+verdict compares the ranks that the two give alone, with an interval over theorems: siblings of one
+theorem say much the same.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import fmean
+from typing import Literal
+
+from burnqed.core.errors import CorruptError, InputError
+from burnqed.core.runs import publish
+from burnqed.value.metrics import Group, rank1
+
+CALIBRATION = "calibration.json"
+Verdict = Literal["better", "no better"]
+_RESAMPLES = 2000
+_SHARES = [step / 20 for step in range(21)]
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What is known about a state: its energy, and the log-probability of the step that led to it."""
+
+    energy: float
+    logprob: float
+
+
+@dataclass(frozen=True, slots=True)
+class Rivals:
+    """Siblings, one of which led to a proof."""
+
+    theorem: str
+    depth: int
+    positive: Scored
+    negatives: tuple[Scored, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """`(energy - mean) * scale` varies among siblings as much as log-probabilities do.
+
+    A search adds `alpha` of the one and `beta` of the other. `low` and `high` enclose, with 95%
+    confidence, by how much the energy is more often right about the best sibling.
+    """
+
+    verdict: Verdict
+    difference: float
+    low: float
+    high: float
+    rank1_energy: float
+    rank1_logprob: float
+    rank1_both: float
+    chance: float
+    groups: int
+    theorems: int
+    mean: float
+    scale: float
+    alpha: float
+    beta: float
+
+    def scaled(self, energy: float) -> float:
+        # What is rounded does not depend on which states happened to be computed together.
+        return round((energy - self.mean) * self.scale, 4)
+
+    @property
+    def told(self) -> str:
+        return (
+            f"the value model is right about {self.rank1_energy:.1%} of {self.groups} groups of "
+            f"siblings, log-probability about {self.rank1_logprob:.1%} (chance {self.chance:.1%}): "
+            f"{self.difference:+.1%}, 95% interval {self.low:+.1%} to {self.high:+.1%}"
+        )
+
+
+def calibrate(groups: Sequence[Rivals], seed: int = 0) -> Calibration:
+    """From siblings of theorems that the head was not trained on."""
+    if not groups:
+        raise ValueError("nothing to calibrate with")
+    states = [state for group in groups for state in (group.positive, *group.negatives)]
+    mean = fmean(state.energy for state in states)
+    spread = _spread(groups, lambda state: state.energy)
+    scale = _spread(groups, lambda state: state.logprob) / spread if spread else 0.0
+
+    def ranks(alpha: float, beta: float) -> list[float]:
+        return [
+            _rank1(group, lambda s: beta * scale * s.energy - alpha * s.logprob) for group in groups
+        ]
+
+    by_energy = [_rank1(group, lambda s: s.energy) for group in groups]
+    by_logprob = ranks(1.0, 0.0)
+    # Of shares that do equally well the one in the middle: it leans on neither.
+    alpha = max(_SHARES, key=lambda a: (round(fmean(ranks(a, 1 - a)), 9), -abs(a - 0.5)))
+    gains = defaultdict(list)
+    for group, ours, theirs in zip(groups, by_energy, by_logprob, strict=True):
+        gains[group.theorem].append(ours - theirs)
+    low, high = _interval(list(gains.values()), seed)
+    return Calibration(
+        verdict="better" if low > 0 else "no better",
+        difference=fmean(by_energy) - fmean(by_logprob),
+        low=low,
+        high=high,
+        rank1_energy=fmean(by_energy),
+        rank1_logprob=fmean(by_logprob),
+        rank1_both=fmean(ranks(alpha, 1 - alpha)),
+        chance=fmean(1 / (1 + len(group.negatives)) for group in groups),
+        groups=len(groups),
+        theorems=len(gains),
+        mean=mean,
+        scale=scale,
+        alpha=alpha,
+        beta=1 - alpha,
+    )
+
+
+def _rank1(group: Rivals, energy: Callable[[Scored], float]) -> float:
+    return rank1(Group(energy(group.positive), tuple(map(energy, group.negatives)), group.depth))
+
+
+def _spread(groups: Sequence[Rivals], of: Callable[[Scored], float]) -> float:
+    """The deviation of siblings from their mean, over all groups."""
+    squares = []
+    for group in groups:
+        values = [of(state) for state in (group.positive, *group.negatives)]
+        centre = fmean(values)
+        squares += [(value - centre) ** 2 for value in values]
+    return math.sqrt(fmean(squares))
+
+
+def _interval(gains: Sequence[Sequence[float]], seed: int) -> tuple[float, float]:
+    """Of the mean gain: theorems drawn with replacement, again and again."""
+    sums = [(sum(own), len(own)) for own in gains]
+    chance = random.Random(seed)
+    means = []
+    for _ in range(_RESAMPLES):
+        drawn = chance.choices(sums, k=len(sums))
+        means.append(sum(total for total, _ in drawn) / sum(count for _, count in drawn))
+    means.sort()
+    return means[int(0.025 * _RESAMPLES)], means[int(0.975 * _RESAMPLES) - 1]
+
+
+def write_calibration(directory: Path, calibration: Calibration) -> None:
+    """calibration.json, beside the head."""
+    publish(directory / CALIBRATION, json.dumps(asdict(calibration), indent=2) + "\n")
+
+
+def read_calibration(directory: Path) -> Calibration:
+    path = directory / CALIBRATION
+    try:
+        return Calibration(**json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        raise InputError(
+            f"{directory} has no {CALIBRATION}", hint="give the best/ of a `burn-qed train value`"
+        ) from None
+    except (OSError, ValueError, TypeError) as error:
+        raise CorruptError(
+            f"cannot read {path}: {error}", hint="train the value model again"
+        ) from error

@@ -1,0 +1,143 @@
+"""A head on disk, which knows what it was trained on: model.safetensors and config.json.
+
+A head means something for the embeddings of one encoder only. Asked with those of another precision, or
+of a model that was trained further, it still answers, and its answers are worse than none: so the
+encoder's name lies with the head, and any other is refused.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from burnqed.core.errors import CorruptError, InputError
+from burnqed.core.runs import publish
+from burnqed.policy.models.checks import WEIGHTS, check_whole, fingerprint, read_json
+from burnqed.policy.models.names import BEST
+from burnqed.value.encoder import EncoderName
+from burnqed.value.energy import EnergyHead, HeadConfig
+
+CONFIG = "config.json"
+KIND = "burn-qed energy head"
+FORMAT = 1  # rises when a head that was saved before could no longer be read
+
+_TRAIN = "train a head for this encoder: burn-qed train value"
+_OPTIONS = {"dtype": "--dtype", "pooling": "--pooling", "prompt": "--prompt"}
+
+
+@dataclass(frozen=True, slots=True)
+class SavedHead:
+    """A head in evaluation mode, the encoder that it is for, and where it lies.
+
+    `source` is where the encoder's model was loaded from, if that was a model: a help to find it again,
+    and no part of what it is.
+    """
+
+    head: EnergyHead
+    encoder: EncoderName
+    directory: Path
+    source: str
+
+    @property
+    def identity(self) -> str:
+        """Names it by what is in its files, for manifests."""
+        return fingerprint([self.directory / WEIGHTS, self.directory / CONFIG])
+
+
+def write_head(directory: Path, head: EnergyHead, encoder: EncoderName, source: str = "") -> None:
+    """Both files. The spectral norms' own vectors are among the weights: energies stay as they were."""
+    from safetensors.torch import save
+
+    weights = {name: value.detach().cpu().contiguous() for name, value in head.state_dict().items()}
+    config = {
+        "kind": KIND, "format": FORMAT, "head": asdict(head.config), "encoder": asdict(encoder),
+        "source": source,
+    }  # fmt: skip
+    publish(directory / WEIGHTS, save(weights))
+    publish(directory / CONFIG, json.dumps(config, indent=2) + "\n")
+
+
+def read_head(directory: Path) -> SavedHead:
+    """The head in a directory, or in that of the training that made it."""
+    if (directory / BEST).is_dir():
+        directory = directory / BEST
+    if not directory.is_dir():
+        raise InputError(f"there is no head {directory}", hint="burn-qed train value makes one")
+    config, encoder, source = _read_config(directory / CONFIG)
+    with torch.random.fork_rng(devices=[]):  # reading one must not change what is drawn afterwards
+        head = EnergyHead(config)
+    _load_weights(directory / WEIGHTS, head)
+    return SavedHead(head.eval().requires_grad_(False), encoder, directory, source)
+
+
+def check_encoder(saved: SavedHead, name: EncoderName) -> None:
+    """Refuse to ask a head with the embeddings of another encoder than its own."""
+    own, given = asdict(saved.encoder), asdict(name)
+    different = [key for key in own if own[key] != given[key]]
+    if not different:
+        return
+    told = "; ".join(f"its {key} is {_short(own[key])}, here {_short(given[key])}" for key in different)
+    raise InputError(
+        f"the head in {saved.directory} is another encoder's: {told}", hint=_fix(own, different)
+    )
+
+
+def _fix(own: dict[str, Any], different: list[str]) -> str:
+    """An option, where options can make this encoder the head's; else there has to be another head."""
+    if not set(different) <= set(_OPTIONS):
+        return _TRAIN
+    prompt = str(own["prompt"]).split()[0]
+    options = [f"{_OPTIONS[key]} {prompt if key == 'prompt' else own[key]}" for key in different]
+    return f"{' '.join(options)}, or {_TRAIN}"
+
+
+def _short(value: object) -> str:
+    """A checksum by its beginning, anything else whole."""
+    text = str(value)
+    return f"{text[:12]}…" if len(text) == 64 else text
+
+
+def _read_config(path: Path) -> tuple[HeadConfig, EncoderName, str]:
+    content = read_json(path)
+    if content.get("kind") != KIND:
+        raise InputError(
+            f"{path.parent} holds no energy head: {path.name} is of something else",
+            hint="give what burn-qed train value wrote with --out",
+        )
+    if content.get("format") != FORMAT:
+        raise InputError(
+            f"{path} has format {content.get('format')}, and {FORMAT} can be read",
+            hint="use the burn-qed that wrote it, or train the head again",
+        )
+    try:
+        config = HeadConfig(**content["head"])
+        encoder = EncoderName(**content["encoder"])
+        if not all(type(getattr(encoder, f.name)) is (int if f.name == "width" else str)
+                   for f in fields(encoder)) or config.width != encoder.width:  # fmt: skip
+            raise ValueError("its fields do not fit each other")
+    except (KeyError, TypeError, ValueError) as error:
+        raise CorruptError(
+            f"cannot read {path}: {error}", hint="copy it again, or train the head again"
+        ) from error
+    return config, encoder, str(content.get("source", ""))
+
+
+def _load_weights(path: Path, head: EnergyHead) -> None:
+    from safetensors import SafetensorError
+    from safetensors.torch import load
+
+    check_whole(path)
+    try:
+        weights = load(path.read_bytes())
+        head.load_state_dict(weights)
+        if not all(bool(torch.isfinite(value).all()) for value in weights.values()):
+            raise ValueError("some of its weights are no numbers")
+    except (OSError, ValueError, RuntimeError, SafetensorError) as error:
+        raise CorruptError(
+            f"cannot read {path}: {str(error).splitlines()[0]}",
+            hint="copy it again, or train the head again",
+        ) from error

@@ -1,0 +1,91 @@
+"""Energies for a search: the `Value` port over an encoder and a head.
+
+States of all running searches are encoded together, each once, and their energies are put on the scale
+of log-probabilities by the head's calibration.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import math
+from collections.abc import Sequence
+from concurrent.futures import Executor
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from burnqed.core.errors import BurnQedError, InfrastructureError
+from burnqed.core.types import Goal, state_text
+from burnqed.value.calibration import Calibration
+from burnqed.value.embeddings import Encoder
+from burnqed.value.saved import SavedHead, check_encoder
+
+# Nothing is left to prove: better than anything that is not. It was 0 once, worse than most.
+CLOSED = -math.inf
+_REMEMBERED = 100_000  # states; one is as many numbers as the encoder is wide
+
+
+class Scorer:
+    """The head's opinion of states. `encoded` counts what had to be computed, `known` what had not."""
+
+    def __init__(
+        self,
+        saved: SavedHead,
+        encoder: Encoder,
+        calibration: Calibration,
+        thread: Executor | None = None,
+    ) -> None:
+        check_encoder(saved, encoder.name)
+        self.encoded = self.known = 0
+        self._head = saved.head
+        self._encoder = encoder
+        self._calibration = calibration
+        self._thread = thread
+        self._rows: dict[str, NDArray[np.float32]] = {}
+        self._wanted: dict[str, None] = {}
+        self._turn = asyncio.Lock()
+
+    async def energies(self, root: Sequence[Goal], states: Sequence[Sequence[Goal]]) -> list[float]:
+        open_states = [goals for goals in states if goals]
+        texts = [state_text(goals) for goals in open_states]
+        found = iter(await self._energies(state_text(root), texts) if texts else [])
+        return [next(found) if goals else CLOSED for goals in states]
+
+    async def _energies(self, root: str, texts: Sequence[str]) -> list[float]:
+        embeddings = await self._embeddings([*texts, root])
+        with torch.inference_mode():
+            z = torch.from_numpy(embeddings)
+            energies = self._head(z[:-1], z[-1:].expand(len(texts), -1)).tolist()
+        if not all(map(math.isfinite, energies)):
+            raise InfrastructureError(
+                "the value model gives energies that are no numbers", hint="train it again"
+            )
+        return [self._calibration.scaled(energy) for energy in energies]
+
+    async def _embeddings(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Whoever has the turn encodes what all others wait for, too."""
+        self.known += sum(text in self._rows for text in texts)
+        self._wanted.update(dict.fromkeys(texts))
+        async with self._turn:
+            todo = [text for text in {**self._wanted, **dict.fromkeys(texts)} if text not in self._rows]
+            self._wanted.clear()
+            if todo:
+                self._rows.update(zip(todo, await self._encode(todo), strict=True))
+                self.encoded += len(todo)
+            found = np.stack([self._rows[text] for text in texts])
+            while len(self._rows) > _REMEMBERED:
+                del self._rows[next(iter(self._rows))]
+        return found
+
+    async def _encode(self, texts: list[str]) -> NDArray[np.float32]:
+        loop = asyncio.get_running_loop()
+        try:
+            return await loop.run_in_executor(self._thread, self._encoder.encode, texts)
+        except BurnQedError:
+            raise
+        except Exception as error:  # says nothing about a theorem: it must stop a run
+            raise InfrastructureError(
+                f"the encoder failed: {type(error).__name__}: {error}",
+                hint="fewer --workers need less memory; what was finished is saved, --resume goes on",
+            ) from error

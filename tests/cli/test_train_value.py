@@ -1,0 +1,156 @@
+"""`burn-qed train value` as a user runs it: a real encoder, killed, stopped, resumed."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from typer.testing import CliRunner
+
+from burnqed.cli.main import app
+from burnqed.core.errors import InputError
+from burnqed.training.log import read_log
+from tests.policy.tiny import tiny_llama
+from tests.training.searches import write_searches
+
+BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
+PATIENCE = 120.0
+ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
+SMALL = ("--device", "cpu", "--batch", "16", "--eval-every", "10", "--patience", "1000")
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    here = tmp_path_factory.mktemp("value")
+    tiny_llama(here / "model")
+    write_searches(here / "run", range(50))
+    return here
+
+
+@pytest.fixture(scope="module", autouse=True)
+def alone() -> Iterator[None]:
+    """What runs in this process computes as the others do."""
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(before)
+
+
+def command(inputs: Path, out: Path, *options: str) -> list[str]:
+    given = ("--data", str(inputs / "run"), "--model", str(inputs / "model"))
+    cache = ("--embeddings", str(inputs / "embeddings"))
+    return [BURN_QED, "train", "value", *given, "--out", str(out), *cache, *SMALL, *options]
+
+
+def invoke(inputs: Path, out: Path, *options: str) -> Any:
+    return CliRunner().invoke(app, command(inputs, out, *options)[1:], catch_exceptions=False)
+
+
+def train(inputs: Path, out: Path, *options: str) -> dict[str, Any]:
+    done = invoke(inputs, out, *options, "--json")
+    assert done.exit_code == 0, done
+    found: dict[str, Any] = json.loads(done.stdout)
+    return found
+
+
+def saved(out: Path) -> int:
+    """The step of the last checkpoint; 0 when there is none, or it is just being replaced."""
+    try:
+        return int(json.loads((out / "checkpoint" / "state.json").read_text())["step"])
+    except FileNotFoundError:
+        return 0
+
+
+def interrupted(inputs: Path, out: Path, number: signal.Signals, *options: str) -> int:
+    """Send a signal once the training has left a checkpoint of its own."""
+    before = saved(out)
+    with subprocess.Popen(
+        command(inputs, out, *options), env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
+    ) as process:
+        end = time.monotonic() + PATIENCE
+        while saved(out) <= before:
+            assert process.poll() is None
+            assert time.monotonic() < end
+            time.sleep(0.005)
+        process.send_signal(number)
+        _, said = process.communicate(timeout=PATIENCE)
+        assert ("Ctrl-C again stops now" in said) == (number is not signal.SIGKILL)
+        return process.returncode
+
+
+def test_killed_and_stopped_it_ends_as_if_undisturbed(tmp_path: Path, inputs: Path) -> None:
+    options = ("--steps", "200")
+    whole = train(inputs, tmp_path / "whole", *options)
+    assert whole["test_rank1"] > 0.8 > whole["test_logprob_rank1"], "words can be told apart"
+    out = tmp_path / "disturbed"
+    assert interrupted(inputs, out, signal.SIGKILL, *options) == -signal.SIGKILL
+    assert not (out / "result.json").exists()
+    assert interrupted(inputs, out, signal.SIGTERM, "--resume", *options) == 128 + signal.SIGTERM
+    assert not (out / "result.json").exists()
+    again = train(inputs, out, "--resume", *options)
+    assert {**again, "seconds": 0} == {**whole, "seconds": 0}
+    assert read_log(out / "log.jsonl") == read_log(tmp_path / "whole" / "log.jsonl")
+    weights = [(at / "best" / "model.safetensors").read_bytes() for at in (out, tmp_path / "whole")]
+    assert weights[0] == weights[1]
+    assert train(inputs, out, "--resume", *options) == again
+
+
+def test_what_is_printed_for_people(tmp_path: Path, inputs: Path) -> None:
+    out = tmp_path / "out"
+    done = invoke(inputs, out, "--steps", "30", "--unconditioned", "--pooling", "last", "--k", "2")
+    assert done.exit_code == 0, done
+    assert "verdict" in done.stdout
+    assert "test rank1 at depth 2" in done.stdout
+    assert "groups by depth" in done.stdout
+    config = json.loads((out / "best" / "config.json").read_text())
+    assert config["encoder"]["pooling"] == "last"
+    assert config["source"] == str(inputs / "model")
+    assert config["head"] == {"width": 32, "conditioned": False, "dropout": 0.15}
+
+
+def test_another_encoder_is_refused(tmp_path: Path, inputs: Path) -> None:
+    train(inputs, tmp_path / "first", "--steps", "5")
+    begin = ("--steps", "5", "--resume-from", str(tmp_path / "first"))
+    assert train(inputs, tmp_path / "more", *begin)["steps"] == 5
+    with pytest.raises(InputError, match="its dtype is float32, here bfloat16"):
+        invoke(inputs, tmp_path / "other", *begin, "--dtype", "bfloat16")
+    with pytest.raises(InputError, match="its pooling is mean, here last"):
+        invoke(inputs, tmp_path / "other", *begin, "--pooling", "last")
+    other = tiny_llama(tmp_path / "other-model", seed=1)
+    with pytest.raises(InputError, match="its model is"):
+        invoke(inputs, tmp_path / "other", *begin, "--model", str(other))
+    assert not (tmp_path / "other").exists()
+
+
+def test_a_temperature_at_its_bound_is_a_bad_end(tmp_path: Path, inputs: Path) -> None:
+    done = invoke(inputs, tmp_path / "out", "--lr", "3", "--steps", "200", "--eval-every", "50")
+    assert done.exit_code == 3, done
+    assert json.loads((tmp_path / "out" / "result.json").read_text())["stopped"] == "temperature"
+    assert "temperature went to its bound" in done.stderr
+
+
+def test_what_is_wrong_is_told(tmp_path: Path, inputs: Path) -> None:
+    with pytest.raises(InputError, match="no pooling max"):
+        invoke(inputs, tmp_path / "out", "--pooling", "max")
+    with pytest.raises(InputError, match="has no trajectories"):
+        invoke(inputs, tmp_path / "out", "--data", str(tmp_path))
+    short = write_searches(tmp_path / "short", range(4), steps=1)
+    done = subprocess.run(
+        [BURN_QED, "train", "value", *map(str, ("--data", short, "--model", inputs / "model")),
+         "--out", str(tmp_path / "o")],
+        capture_output=True, text=True, timeout=PATIENCE, check=False, env=ENVIRONMENT,
+    )  # fmt: skip
+    assert done.returncode == 2, done
+    assert "nothing to learn from" in done.stderr
+    assert "burn-qed negatives" in done.stderr
+    assert "Traceback" not in done.stderr
+    assert not (tmp_path / "o").exists()

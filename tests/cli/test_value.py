@@ -1,0 +1,116 @@
+"""A value model in `search` and `eval`, with real Lean: used, not used, compared, refused."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+from typer.testing import CliRunner, Result
+
+from burnqed.cli.main import app
+from burnqed.core.errors import InputError
+from burnqed.policy.models.load import load
+from burnqed.trajectories.store import iter_rows
+from burnqed.value.calibration import Rivals, Scored, calibrate, write_calibration
+from burnqed.value.encoder import LocalEncoder
+from burnqed.value.energy import EnergyHead, HeadConfig
+from burnqed.value.saved import write_head
+from tests.policy.tiny import tiny_llama
+
+pytestmark = pytest.mark.lean
+
+STATEMENTS = {
+    "swap": "∀ p q : Prop, p ∧ q → q ∧ p",
+    "hard": "∀ n : Nat, n < 3 → n * n = n",
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A set of theorems, a model, and a head on it that is trusted, and one that is not."""
+    here = tmp_path_factory.mktemp("value")
+    theorems = [{"name": n, "statement": s, "file_path": ""} for n, s in STATEMENTS.items()]
+    (here / "set.json").write_text(json.dumps({"theorems": theorems}))
+    tiny_llama(here / "model")
+    name = LocalEncoder(load(here / "model")).name
+    torch.manual_seed(0)
+    head = EnergyHead(HeadConfig(name.width))
+    found = calibrate([Rivals("t", 1, Scored(0.0, -1.0), (Scored(1.0, -2.0),))])
+    for verdict in ("better", "no better"):
+        directory = here / verdict.replace(" ", "-")
+        write_head(directory, head, name, str((here / "model").resolve()))
+        write_calibration(directory, replace(found, verdict=verdict))
+    return here
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+def search(place: Path, out: Path, *options: str | Path) -> tuple[Result, dict[str, Any]]:
+    done = run(
+        "search", "--theorems", place / "set.json", "--out", out, "--nodes", "3", "--workers", "1",
+        "--json", *options,
+    )  # fmt: skip
+    return done, json.loads((out / "manifest.json").read_text())
+
+
+def test_a_trusted_head_gives_every_node_an_energy(place: Path, tmp_path: Path) -> None:
+    done, manifest = search(place, tmp_path / "run", "--value", place / "better")
+    assert done.exit_code == 0
+    assert manifest["value_used"] is True
+    assert manifest["value_alpha"] + manifest["value_beta"] == 1
+    rows = list(iter_rows(tmp_path / "run" / "trajectories"))
+    assert rows
+    assert all(row.energy is not None for row in rows)
+
+
+def test_one_that_ranks_no_better_is_not_used_and_the_user_is_told(
+    place: Path, tmp_path: Path
+) -> None:
+    done, manifest = search(place, tmp_path / "run", "--value", place / "no-better")
+    assert done.exit_code == 0
+    assert "goes by log-probability alone" in done.stderr
+    assert manifest["value_used"] is False
+    assert all(row.energy is None for row in iter_rows(tmp_path / "run" / "trajectories"))
+    done, manifest = search(
+        place, tmp_path / "anyway", "--value", place / "no-better", "--value-anyway"
+    )
+    assert "used all the same" in done.stderr
+    assert manifest["value_used"] is True
+
+
+def test_with_and_without_are_compared(place: Path, tmp_path: Path) -> None:
+    options = ("--budgets", "1,3", "--value", place / "no-better", "--ablate", "--workers", "1")
+    out = tmp_path / "run"
+    done = run("eval", place / "set.json", *options, "--out", out, "--json")
+    assert done.exit_code == 0
+    told = json.loads(done.stdout)
+    assert told == json.loads((out / "ablation.json").read_text())
+    assert [row["label"] for row in told["rows"]] == ["without value", "with value"]
+    without, given = (
+        json.loads((out / arm / "manifest.json").read_text())
+        for arm in ("without-value", "with-value")
+    )
+    only = {key for key in given if key not in without}
+    assert {key: given[key] for key in given if key not in only} == without
+    assert only and all(key.startswith("value") for key in only)
+    result = json.loads((out / "with-value" / "result.json").read_text())
+    assert result["ebm_path"] == str((place / "no-better").resolve())
+    again = run("eval", place / "set.json", *options, "--out", out, "--resume", "--json")
+    assert json.loads(again.stdout) == told
+
+
+def test_a_head_of_another_encoder_is_refused(place: Path, tmp_path: Path) -> None:
+    tiny_llama(tmp_path / "other", seed=1)
+    with pytest.raises(InputError, match="model"):
+        search(place, tmp_path / "run", "--value", place / "better", "--encoder", tmp_path / "other")
+    with pytest.raises(InputError, match="no value model"):
+        search(place, tmp_path / "run", "--encoder", tmp_path / "other")
+    with pytest.raises(InputError, match="--ablate"):
+        run("eval", place / "set.json", "--ablate", "--out", tmp_path / "run")
+    assert not (tmp_path / "run").exists()
