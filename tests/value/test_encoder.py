@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import torch
 
-from burnqed.core.errors import InfrastructureError
+from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.policy.models.load import Loaded, load
 from burnqed.policy.prompt import PromptSettings, prompt_ids
 from burnqed.value import encoder as module
@@ -25,36 +25,40 @@ def loaded(tmp_path_factory: pytest.TempPathFactory) -> Loaded:
     return replace(found, settings=PromptSettings("colons", 96, 8))
 
 
-def plainly(loaded: Loaded, state: str, pooling: Pooling) -> Any:
+def plainly(loaded: Loaded, state: str, pooling: Pooling, layer: int) -> Any:
     ids = torch.tensor([prompt_ids(loaded.tokenizer, loaded.settings, state)])
     with torch.inference_mode():
-        hidden = loaded.model.base_model(ids).last_hidden_state[0]
+        hidden = loaded.model.base_model(ids, output_hidden_states=True).hidden_states[layer][0]
     return (hidden.mean(0) if pooling == "mean" else hidden[-1]).numpy()
 
 
 @pytest.mark.parametrize("pooling", ["mean", "last"])
+@pytest.mark.parametrize("layer", [-1, 1])
 @pytest.mark.parametrize("room", [1, 4096])
 def test_embeddings_are_those_of_each_state_alone(
-    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, pooling: Pooling, room: int
+    loaded: Loaded, monkeypatch: pytest.MonkeyPatch, pooling: Pooling, layer: int, room: int
 ) -> None:
     monkeypatch.setitem(module._TOKENS, "cpu", room)
-    rows = LocalEncoder(loaded, pooling).encode(STATES)
+    rows = LocalEncoder(loaded, pooling, layer).encode(STATES)
     assert rows.shape == (len(STATES), 32)
     for row, state in zip(rows, STATES, strict=True):
-        assert row == pytest.approx(plainly(loaded, state, pooling), abs=1e-5)
+        assert row == pytest.approx(plainly(loaded, state, pooling, layer), abs=1e-5)
     assert len({row.tobytes() for row in rows}) == len(STATES), "and each is its own"
 
 
 def test_a_name_changes_with_whatever_changes_an_embedding(loaded: Loaded) -> None:
     others = [
         LocalEncoder(loaded, "last"),
+        LocalEncoder(loaded, layer=1),
         LocalEncoder(replace(loaded, identity="another")),
         LocalEncoder(replace(loaded, dtype="bfloat16")),
         LocalEncoder(replace(loaded, settings=PromptSettings("proofstep", 96, 8))),
         LocalEncoder(replace(loaded, settings=PromptSettings("colons", 64, 8))),
     ]
     keys = {encoder.name.key for encoder in [LocalEncoder(loaded), *others]}
-    assert len(keys) == 6
+    assert len(keys) == 7
+    with pytest.raises(InputError, match="no layer 2"):
+        LocalEncoder(loaded, layer=2)
     longer = LocalEncoder(replace(loaded, settings=PromptSettings("colons", 96, 16)))
     assert longer.name == LocalEncoder(loaded).name, "how long a tactic may be decides nothing here"
 

@@ -88,6 +88,14 @@ PoolingOption = Annotated[
         help="Of the hidden states of a state's tokens: their mean (by itself), or the last.",
     ),
 ]
+LayerOption = Annotated[
+    int | None,
+    typer.Option(
+        "--layer",
+        min=-1,
+        help="Whose hidden states: 0 the embeddings of tokens, -1 the last (by itself).",
+    ),
+]
 TemperatureOption = Annotated[
     float | None,
     typer.Option(

@@ -95,7 +95,7 @@ def guide(directory: Path | None, encoder: str | None, anyway: bool, prepared: P
     from burnqed.value.encoder import LocalEncoder
 
     loaded = _loaded(saved, encoder, prepared)
-    local = LocalEncoder(loaded, saved.encoder.pooling)
+    local = LocalEncoder(loaded, saved.encoder.pooling, saved.encoder.layer)
     return Guide(Scorer(saved, local, calibration, loaded.thread), scoring, about)
 
 

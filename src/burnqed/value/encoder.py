@@ -1,7 +1,7 @@
 """Embeddings of states: the hidden states of the policy's own backbone, pooled.
 
 What a head was trained on it must be asked with, so an encoder has a name that says all that decides an
-embedding: the weights, how they are pooled, and in which precision.
+embedding: the weights, which layer's states, how they are pooled, and in which precision.
 """
 
 from __future__ import annotations
@@ -16,12 +16,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from burnqed.core.errors import InfrastructureError
+from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.policy.local.decoder import Decoder
 from burnqed.policy.models.load import Loaded
 from burnqed.policy.prompt import prompt_ids
 
 Pooling = Literal["mean", "last"]
+LAST = -1  # layer: what the model's own head sees; others count from 0, the embeddings of tokens
 Embeddings = NDArray[np.float32]  # [states, width]
 
 _TOKENS = {"cpu": 4096, "cuda": 131_072}  # in one pass
@@ -36,6 +37,7 @@ class EncoderName:
     pooling: Pooling
     dtype: str
     width: int
+    layer: int = LAST
 
     @property
     def key(self) -> str:
@@ -46,14 +48,20 @@ class EncoderName:
 class LocalEncoder:
     """An encoder in this process. States are shown to it as the policy is shown them."""
 
-    def __init__(self, loaded: Loaded, pooling: Pooling = "mean") -> None:
+    def __init__(self, loaded: Loaded, pooling: Pooling = "mean", layer: int = LAST) -> None:
         settings = loaded.settings
+        layers = int(loaded.model.config.get_text_config().num_hidden_layers)
+        if not LAST <= layer < layers:
+            raise InputError(
+                f"the model has no layer {layer}", hint=f"--layer is {LAST} (the last) to {layers - 1}"
+            )
         self.name = EncoderName(
             model=loaded.identity,
             prompt=f"{settings.format} {settings.prompt_tokens}",
             pooling=pooling,
             dtype=loaded.dtype,
             width=int(loaded.model.config.get_text_config().hidden_size),
+            layer=layer,
         )
         self._loaded = loaded
         self._decoder = Decoder(loaded.model, settings.max_length)
@@ -64,7 +72,8 @@ class LocalEncoder:
         prompts = [prompt_ids(self._loaded.tokenizer, self._loaded.settings, state) for state in states]
         rows = np.empty((len(states), self.name.width), dtype=np.float32)
         for batch in self._batches([len(prompt) for prompt in prompts]):
-            hidden = self._decoder.hidden([prompts[i] for i in batch]).float()
+            read = [prompts[i] for i in batch]
+            hidden = self._decoder.hidden(read, self.name.layer).float()
             parts = hidden.split([len(prompts[i]) for i in batch])
             pooled = torch.stack(
                 [part.mean(0) if self.name.pooling == "mean" else part[-1] for part in parts]

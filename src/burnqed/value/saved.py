@@ -26,7 +26,7 @@ KIND = "burn-qed energy head"
 FORMAT = 1  # rises when a head that was saved before could no longer be read
 
 _TRAIN = "train a head for this encoder: burn-qed train value"
-_OPTIONS = {"dtype": "--dtype", "pooling": "--pooling", "prompt": "--prompt"}
+_OPTIONS = {"dtype": "--dtype", "pooling": "--pooling", "prompt": "--prompt", "layer": "--layer"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +116,9 @@ def _read_config(path: Path) -> tuple[HeadConfig, EncoderName, str]:
     try:
         config = HeadConfig(**content["head"])
         encoder = EncoderName(**content["encoder"])
-        if not all(type(getattr(encoder, f.name)) is (int if f.name == "width" else str)
-                   for f in fields(encoder)) or config.width != encoder.width:  # fmt: skip
+        kinds = {f.name: int if f.name in ("width", "layer") else str for f in fields(encoder)}
+        fitting = all(type(getattr(encoder, name)) is kind for name, kind in kinds.items())
+        if not fitting or config.width != encoder.width:
             raise ValueError("its fields do not fit each other")
     except (KeyError, TypeError, ValueError) as error:
         raise CorruptError(

@@ -182,8 +182,9 @@ def _name_in(about: Any) -> EncoderName | None:
             "pooling": "mean" | "last" as pooling,
             "dtype": str(dtype),
             "width": int(width),
+            "layer": int(layer),
         }:
-            return EncoderName(model, prompt, pooling, dtype, width)
+            return EncoderName(model, prompt, pooling, dtype, width, layer)
         case _:
             return None
 

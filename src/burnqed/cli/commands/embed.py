@@ -30,6 +30,7 @@ def embed_command(
         str | None, typer.Option("--url", help="A `burn-qed serve encode`, instead of --model.")
     ] = None,
     pooling: policies.PoolingOption = None,
+    layer: policies.LayerOption = None,
     prompt: policies.PromptOption = None,
     device: policies.DeviceOption = "auto",
     dtype: policies.DtypeOption = "auto",
@@ -51,10 +52,16 @@ def embed_command(
         raise InputError(
             "embeddings come from a model or from a server", hint="--model DIR or --url URL"
         )
-    if url is not None and (pooling, prompt, device, dtype) != (None, None, "auto", "auto"):
+    if url is not None and (pooling, layer, prompt, device, dtype) != (
+        None,
+        None,
+        None,
+        "auto",
+        "auto",
+    ):
         raise InputError(
             "a server encodes as it was started",
-            hint="leave out --pooling, --prompt, --device, --dtype",
+            hint="leave out --pooling, --layer, --prompt, --device, --dtype",
         )
     need_libraries()
     from burnqed.value.embeddings import EmbeddingCache, embed
@@ -70,7 +77,7 @@ def embed_command(
             from burnqed.value.encoder import LocalEncoder
 
             choice = policies.choice("local", model, device=device, dtype=dtype, prompt=prompt)
-            encoder = LocalEncoder(policies.load_model(choice), how)
+            encoder = LocalEncoder(policies.load_model(choice), how, -1 if layer is None else layer)
         cache = EmbeddingCache(out, encoder.name)
         todo = len(cache.missing(states))
         with Stopping() as stopping, counted("embedding", todo, shown=not as_json) as done:

@@ -31,6 +31,7 @@ def encode_command(
         str, typer.Option("--model", metavar="DIR", help="The policy's model, which encodes.")
     ],
     pooling: policies.PoolingOption = None,
+    layer: policies.LayerOption = None,
     prompt: policies.PromptOption = None,
     host: Annotated[
         str, typer.Option(help="Whom to listen to; 0.0.0.0 is everybody who can reach this machine.")
@@ -65,7 +66,7 @@ def encode_command(
     from burnqed.value.server import EncodeServer
 
     with EncodeServer(host, port) as server:
-        encoder = LocalEncoder(policies.load_model(choice), how)
+        encoder = LocalEncoder(policies.load_model(choice), how, -1 if layer is None else layer)
         server.use(encoder)
         with Stopping() as stopping:
             about = {"url": server.url, **asdict(encoder.name), "version": version("burn-qed")}

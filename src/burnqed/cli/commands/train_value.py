@@ -30,6 +30,7 @@ def value_command(
     ],
     out: Annotated[Path, typer.Option("--out", metavar="OUT", help="The training's directory.")],
     pooling: policies.PoolingOption = None,
+    layer: policies.LayerOption = None,
     prompt: policies.PromptOption = None,
     device: policies.DeviceOption = "auto",
     dtype: policies.DtypeOption = "auto",
@@ -147,7 +148,8 @@ def value_command(
         source=str(loaded.model.name_or_path),
     )  # fmt: skip
     with Watch(_said, shown=not as_json) as watch:
-        result = train_value(job, LocalEncoder(loaded, how), out, watch, resume=resume)
+        encoder = LocalEncoder(loaded, how, -1 if layer is None else layer)
+        result = train_value(job, encoder, out, watch, resume=resume)
     if result is None:
         stopped = watch.stopping.signal or signal.SIGTERM
         typer.echo(f"stopped; go on with: burn-qed train value --resume --out {out} …", err=True)

@@ -78,15 +78,16 @@ class Decoder:
             self._attending = None
             self.model.config._attn_implementation = self._plain
 
-    def hidden(self, prompts: Sequence[Sequence[int]]) -> Tensor:
-        """The last hidden states [tokens, width] of all prompts, one after the other."""
+    def hidden(self, prompts: Sequence[Sequence[int]], layer: int = -1) -> Tensor:
+        """The hidden states [tokens, width] of all prompts, one after the other, after a layer."""
         lengths = [len(prompt) for prompt in prompts]
         tokens, positions = self._row(prompts)
         with self._seeing(Prompts(lengths, max(lengths), self.device)):
             out = self.model.base_model(
-                input_ids=tokens.unsqueeze(0), position_ids=positions.unsqueeze(0), use_cache=False
-            )
-        states: Tensor = out.last_hidden_state[0]
+                input_ids=tokens.unsqueeze(0), position_ids=positions.unsqueeze(0), use_cache=False,
+                output_hidden_states=layer >= 0,
+            )  # fmt: skip
+        states: Tensor = (out.last_hidden_state if layer < 0 else out.hidden_states[layer])[0]
         return states
 
     def _row(self, prompts: Sequence[Sequence[int]]) -> tuple[Tensor, Tensor]:

@@ -1,0 +1,78 @@
+"""`burn-qed negatives` as a user runs it: after a search, stopped, resumed, on the wrong set."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner, Result
+
+from burnqed.cli.main import app
+from burnqed.core.errors import InputError
+from burnqed.trajectories.store import iter_rows, read_records
+
+pytestmark = pytest.mark.lean
+
+STATEMENTS = {
+    "two": "∀ n : Nat, n % 2 = 0 → ∃ m, n = 2 * m",
+    "swap": "∀ p q : Prop, p ∧ q → q ∧ p",
+    "false": "∀ n : Nat, n = n + 1",
+}
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(app, [str(a) for a in arguments], catch_exceptions=False)
+
+
+def told(*arguments: str | Path) -> dict[str, Any]:
+    done = run(*arguments, "--json")
+    assert done.exit_code == 0, done.output
+    content: dict[str, Any] = json.loads(done.stdout)
+    return content
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A set, and a run that searched it."""
+    here = tmp_path_factory.mktemp("negatives")
+    theorems = [{"name": n, "statement": s, "file_path": ""} for n, s in STATEMENTS.items()]
+    (here / "set.json").write_text(json.dumps({"theorems": theorems}))
+    (here / "other.json").write_text(json.dumps({"theorems": theorems[2:]}))
+    run("search", "--theorems", here / "set.json", "--out", here / "run", "--nodes", "6", "--json")
+    assert {r.theorem for r in read_records(here / "run" / "trajectories") if r.proof} == {
+        "two",
+        "swap",
+    }
+    return here
+
+
+def test_what_was_proved_is_looked_at_and_nothing_twice(place: Path, tmp_path: Path) -> None:
+    given = (
+        "negatives", place / "run", "--theorems", place / "set.json", "--out", tmp_path / "beside",
+        "--min-steps", "1", "--siblings", "2", "--nodes", "2", "--workers", "2",
+    )  # fmt: skip
+    first = told(*given)
+    trajectories = tmp_path / "beside" / "trajectories"
+    assert {record.theorem for record in read_records(trajectories)} == {"two", "swap"}
+    rows = list(iter_rows(trajectories))
+    assert {row.origin for row in rows} <= {"probe", "walk"}
+    assert {row.run for row in rows} == {"beside"}
+    assert first["positives"] > 0
+    with pytest.raises(InputError, match="holds a run already"):
+        run(*given)
+    assert told(*given, "--resume") == first
+    assert list(iter_rows(trajectories)) == rows
+
+
+def test_a_set_without_proofs_is_refused(place: Path, tmp_path: Path) -> None:
+    for index, steps in (("other.json", "1"), ("set.json", "9")):
+        with pytest.raises(InputError, match="no theorem of"):
+            run(
+                "negatives", place / "run", "--theorems", place / index, "--out", tmp_path / "beside",
+                "--min-steps", steps,
+            )  # fmt: skip
+    with pytest.raises(InputError, match="trajectories"):
+        run("negatives", tmp_path, "--theorems", place / "set.json", "--out", tmp_path / "beside")
+    assert not (tmp_path / "beside").exists()
