@@ -15,7 +15,7 @@ demo: $(BIN)/burn-qed
 test: check
 	$(BIN)/burn-qed lean install
 	$(BIN)/burn-qed model smollm2
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadfile  # Lean and servers are processes of their own
 	$(BIN)/burn-qed doctor
 
 check: $(VENV)/dev

@@ -39,7 +39,10 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     name = LocalEncoder(load(here / "model")).name
     torch.manual_seed(0)
     head = EnergyHead(HeadConfig(name.width))
-    found = calibrate([Rivals("t", 1, Scored(0.0, -1.0), (Scored(1.0, -2.0),))])
+    rivals = [Rivals("t", 1, Scored(0.0, -1.0), (Scored(1.0, -2.0),))]
+    found = calibrate(rivals, rivals, ["portfolio"])
+    told = {"train_loss": 1.0, "test_energy_gap": 0.1, "test_rank1": 0.5, "steps": 9, "seconds": 2.0}
+    (here / "result.json").write_text(json.dumps(told))
     for verdict in ("better", "no better"):
         directory = here / verdict.replace(" ", "-")
         write_head(directory, head, name, str((here / "model").resolve()))
@@ -75,6 +78,7 @@ def test_one_that_ranks_no_better_is_not_used_and_the_user_is_told(place: Path, 
     assert "goes by log-probability alone" in done.stderr
     assert manifest["value_used"] is False
     assert all(row.energy is None for row in iter_rows(tmp_path / "run" / "trajectories"))
+    assert manifest["temperature"] == 0
     done, manifest = search(
         place, tmp_path / "anyway", "--value", place / "no-better", "--value-anyway"
     )
@@ -82,8 +86,12 @@ def test_one_that_ranks_no_better_is_not_used_and_the_user_is_told(place: Path, 
     assert manifest["value_used"] is True
 
 
-def test_with_and_without_are_compared(place: Path, tmp_path: Path) -> None:
-    options = ("--budgets", "1,3", "--value", place / "no-better", "--ablate", "--workers", "1")
+@pytest.mark.parametrize("policy", ["portfolio", "local"])
+def test_with_and_without_are_compared(place: Path, tmp_path: Path, policy: str) -> None:
+    options: tuple[str | Path, ...] = (
+        "--budgets", "1,3", "--value", place / "no-better", "--ablate", "--workers", "1",
+        *(("--model", place / "model", "--tactic-tokens", "8") if policy == "local" else ()),
+    )  # fmt: skip
     out = tmp_path / "run"
     done = run("eval", place / "set.json", *options, "--out", out, "--json")
     assert done.exit_code == 0
@@ -99,6 +107,7 @@ def test_with_and_without_are_compared(place: Path, tmp_path: Path) -> None:
     assert all(key.startswith("value") for key in only)
     result = json.loads((out / "with-value" / "result.json").read_text())
     assert result["ebm_path"] == str((place / "no-better").resolve())
+    assert result["training_metrics"]["final_rank_accuracy"] == 0.5
     again = run("eval", place / "set.json", *options, "--out", out, "--resume", "--json")
     assert json.loads(again.stdout) == told
 

@@ -7,15 +7,17 @@ from dataclasses import replace
 
 import pytest
 
-from burnqed.core.types import Candidate, Goal, Proposition, Theorem
-from burnqed.evaluation.negatives import Effort, look_beside, paths
+from burnqed.core.types import Candidate, Goal, Proposition, Rejected, Theorem, TimedOut
+from burnqed.evaluation.negatives import Effort, Way, _given_up, look_beside, paths
 from burnqed.evaluation.prove import Prover, prove
+from burnqed.lean.fake import Script, Scripted
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
 from burnqed.search.budget import Budget
 from burnqed.trajectories.record import Provenance, rows_of
 from burnqed.trajectories.schema import StepRow
 from burnqed.value.groups import Contrasts, contrasts
+from tests.search.problems import search
 
 pytestmark = pytest.mark.lean
 
@@ -61,7 +63,7 @@ async def beside(
     record, rows = await look_beside(prover, SWAP, path, Effort(**effort), 0, "beside")
     assert record.outcome in ("proved", "exhausted")
     assert len({row.node for row in rows}) == record.expansions
-    return rows, contrasts([*searched, *rows])
+    return rows, contrasts(searched, rows)
 
 
 async def test_siblings_are_positive_or_negative_by_a_search_of_their_own(
@@ -82,9 +84,8 @@ async def test_siblings_are_positive_or_negative_by_a_search_of_their_own(
 async def test_each_sibling_costs_no_more_than_it_is_given(
     prover: Prover, searched: list[StepRow]
 ) -> None:
-    rows, found = await beside(prover, searched, walks=0, siblings=1, nodes=3)
-    assert {s.text for g in found.groups for s in g.siblings} == {"⊢ False"}
-    # One beside each state of the proof: `exfalso`, and `clear h`, where nothing can be tried.
+    rows, _ = await beside(prover, searched, walks=0, siblings=1, nodes=3)
+    # One beside each state of the proof.
     trees = [row.node for row in rows if row.parent is None and row.depth == 0]
     assert len(trees) == 2
     assert len({row.node for row in rows}) <= 2 * (2 + 3)
@@ -125,6 +126,28 @@ async def test_a_proof_that_no_longer_replays_is_an_error(
     renamed = {text.replace("p", "r"): candidate for text, candidate in path.items()}
     record, rows = await look_beside(prover, SWAP, renamed, Effort(), 0, "beside")
     assert (record.outcome, record.reason, rows) == ("error", "replay", [])
+
+
+async def test_one_bad_statement_is_one_error(prover: Prover, searched: list[StepRow]) -> None:
+    nonsense = Theorem("swap", Proposition("nowhere = 1"))
+    record, rows = await look_beside(prover, nonsense, paths(searched)["swap"], Effort(), 0, "beside")
+    assert (record.outcome, record.reason, rows) == ("error", "statement", [])
+
+
+async def test_what_only_ran_out_of_time_is_not_given_up() -> None:
+    """And neither is what was hardly looked at; what failed for certain is."""
+    way = Way("probe", {"⊢ root": Candidate("off", -1.0)}, "⊢ root", "off")
+
+    async def given_up(below: dict[str, Scripted], nodes: int) -> bool:
+        script: Script = {"root": {"off": ("side",)}, "side": below, "deep": {"on": ("deep again",)}}
+        searched, _ = await search(script, "root", budget=Budget(nodes=3, candidates=9))
+        return bool(_given_up(searched.tree, way, nodes))
+
+    assert await given_up({"no": Rejected("no", "tactic")}, nodes=99)
+    assert not await given_up({"slow": TimedOut(30.0, deterministic=False)}, nodes=99)
+    assert not await given_up({"on": ("deep",)}, nodes=99)  # two of a hundred
+    assert await given_up({"on": ("deep",)}, nodes=4)
+    assert not await given_up({"close": ()}, nodes=4)
 
 
 def test_the_first_proof_of_each_theorem_is_taken(searched: list[StepRow]) -> None:

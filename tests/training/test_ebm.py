@@ -283,7 +283,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_from_trajectories_to_a_head_and_a_verdict(tmp_path: Path, data: Path) -> None:
     out = tmp_path / "out"
-    result = train(job(data), out)
+    result = train(job(data, val_share=0.5), out)
     assert result["test_rank1"] > 0.9 > result["test_logprob_rank1"]
     assert result["verdict"] == "better"
     assert result["calibration"]["rank1_energy"] == result["test_rank1"]
@@ -381,8 +381,13 @@ def test_an_unconditioned_head(tmp_path: Path, data: Path) -> None:
 
 
 def found(names: Sequence[str], depth: int = 1) -> Contrasts:
-    near, lost = State("near", -1.0), (State("lost", -1.0),)
-    groups = tuple(Contrast(name, "goal", depth, near, lost, (), 1) for name in names)
+    groups = tuple(
+        Contrast(
+            name, f"goal {name}", depth, State(f"near {name}", -1.0), (State(f"lost {name}", -1.0),),
+            (), 1,
+        )
+        for name in names
+    )  # fmt: skip
     return Contrasts(groups, len(names), 0, 0)
 
 
@@ -396,6 +401,19 @@ def test_a_theorem_is_on_one_side_whatever_else_there_is() -> None:
     more = split_groups(found([*names, *(f"u{n}" for n in range(50))]), 0.4)
     assert sides[1] < {group.theorem for group in more.val}
     assert sides[2] < {group.theorem for group in more.test}
+
+
+def test_what_a_library_says_twice_is_not_held_out(tmp_path: Path) -> None:
+    """An alias has another name and the same states: a head that knows them by heart must not shine."""
+    names = [f"t{n}" for n in range(80)]
+    same = found(["t"] * 80).groups[0]
+    copies = tuple(replace(same, theorem=name) for name in names)
+    with pytest.raises(InputError, match="learn, 0 choose"):
+        split_groups(Contrasts(copies, 80, 0, 0), 0.4)
+    split = split_groups(Contrasts((*found(names).groups, *copies), 160, 0, 0), 0.4)
+    learnt = {g.root_goal for g in split.train}
+    assert same.root_goal in learnt
+    assert all(g.root_goal not in learnt for g in (*split.val, *split.test))
 
 
 def test_too_little_is_told_with_what_there_is(tmp_path: Path) -> None:

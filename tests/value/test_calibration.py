@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import random
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,6 +12,7 @@ import pytest
 from burnqed.core.errors import CorruptError, InputError
 from burnqed.value.calibration import (
     CALIBRATION,
+    FEWEST_THEOREMS,
     Calibration,
     Rivals,
     Scored,
@@ -36,8 +39,12 @@ def groups(
     ]
 
 
+def both(found: Sequence[Rivals]) -> Calibration:
+    return calibrate(found, found)
+
+
 def test_an_energy_that_knows_more_is_better() -> None:
-    found = calibrate(groups(300, energy=2.0, logprob=0.5))
+    found = both(groups(300, energy=2.0, logprob=0.5))
     assert found.verdict == "better"
     assert 0 < found.low < found.difference < found.high
     assert found.difference == found.rank1_energy - found.rank1_logprob
@@ -48,7 +55,7 @@ def test_an_energy_that_knows_more_is_better() -> None:
 
 @pytest.mark.parametrize("energy", [0.5, 0.0, -1.0])
 def test_one_that_knows_no_more_is_not(energy: float) -> None:
-    found = calibrate(groups(300, energy, logprob=0.5))
+    found = both(groups(300, energy, logprob=0.5))
     assert found.verdict == "no better"
     assert found.low <= 0
 
@@ -57,14 +64,41 @@ def test_a_few_theorems_prove_nothing() -> None:
     """Hundreds of groups of two theorems are two pieces of evidence."""
     lucky = groups(150, energy=2.0, logprob=0.5, per_theorem=200)
     unlucky = groups(100, energy=-2.0, logprob=0.5, per_theorem=200)
-    both = [*lucky, *(Rivals("u", g.depth, g.positive, g.negatives) for g in unlucky)]
-    assert calibrate(both).verdict == "no better"
-    apart = [Rivals(f"{i}", g.depth, g.positive, g.negatives) for i, g in enumerate(both)]
-    assert calibrate(apart).low > calibrate(both).low
+    mixed = [*lucky, *(Rivals("u", g.depth, g.positive, g.negatives) for g in unlucky)]
+    assert both(mixed).verdict == "no better"
+    apart = [Rivals(f"{i}", g.depth, g.positive, g.negatives) for i, g in enumerate(mixed)]
+    assert both(apart).low > both(mixed).low
+    few = both(groups(2 * FEWEST_THEOREMS - 2, energy=9.0, logprob=-3.0))
+    assert few.low > 0
+    assert few.verdict == "no better"
+    assert "too few" in few.told
+    assert both(groups(2 * FEWEST_THEOREMS, energy=9.0, logprob=-3.0)).verdict == "better"
+
+
+def test_the_verdict_is_not_that_of_the_theorems_it_was_tuned_on() -> None:
+    good, bad = groups(100, energy=2.0, logprob=0.5), groups(100, energy=-2.0, logprob=0.5)
+    found = calibrate(good, bad)
+    assert (found.verdict, found.scale) == ("no better", both(good).scale)
+    assert found.alpha == both(good).alpha
+    assert calibrate(bad, good).rank1_energy == both(good).rank1_energy
+
+
+def test_log_probabilities_that_are_all_alike_leave_energies_their_say() -> None:
+    """A server that gives none: whatever the energy says must not come to nothing."""
+    alike = [
+        Rivals(
+            g.theorem, 1, Scored(g.positive.energy, -1.0),
+            tuple(Scored(n.energy, -1.0) for n in g.negatives),
+        )
+        for g in groups(60, energy=2.0, logprob=0.0)
+    ]  # fmt: skip
+    found = both(alike)
+    assert found.scale > 0
+    assert found.rank1_both == found.rank1_energy > found.rank1_logprob
 
 
 def test_both_together_know_more_than_either() -> None:
-    found = calibrate(groups(500, energy=1.0, logprob=1.0))
+    found = both(groups(500, energy=1.0, logprob=1.0))
     assert found.rank1_both > max(found.rank1_energy, found.rank1_logprob) + 0.05
     assert 0.2 < found.alpha < 0.8
     assert found.alpha + found.beta == pytest.approx(1)
@@ -73,8 +107,8 @@ def test_both_together_know_more_than_either() -> None:
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
 def test_the_raw_scale_of_energies_does_not_matter(scale: float) -> None:
     """Mixed raw, a head with large energies drowned log-probabilities, and a small one was drowned."""
-    reference = calibrate(groups(300, 1.0, 1.0))
-    found = calibrate(groups(300, 1.0, 1.0, scale=scale))
+    reference = both(groups(300, 1.0, 1.0))
+    found = both(groups(300, 1.0, 1.0, scale=scale))
     assert (found.alpha, found.verdict) == (reference.alpha, reference.verdict)
     assert found.rank1_both == reference.rank1_both
     assert found.scaled(1.3 * scale) == pytest.approx(reference.scaled(1.3), abs=1e-3)
@@ -84,7 +118,7 @@ def test_energies_that_are_all_alike_say_nothing() -> None:
     def flat(state: Scored) -> Scored:
         return Scored(1.0, state.logprob)
 
-    found = calibrate(
+    found = both(
         [
             Rivals(g.theorem, 1, flat(g.positive), tuple(map(flat, g.negatives)))
             for g in groups(50, 0.0, 1.0)
@@ -96,18 +130,26 @@ def test_energies_that_are_all_alike_say_nothing() -> None:
 
 
 def test_it_is_kept_beside_the_head(tmp_path: Path) -> None:
-    found = calibrate(groups(40, 1.0, 1.0))
+    found = calibrate(groups(40, 1.0, 1.0), groups(40, 1.0, 1.0), ["portfolio"])
     write_calibration(tmp_path, found)
     assert read_calibration(tmp_path) == found
-    assert isinstance(found, Calibration)
-    (tmp_path / CALIBRATION).write_text('{"verdict": "better"}')
-    with pytest.raises(CorruptError, match="cannot read"):
-        read_calibration(tmp_path)
+    whole = json.loads((tmp_path / CALIBRATION).read_text())
+    # A scale that is no number would lose every state of a search, as if there were nothing to try.
+    wrong: list[dict[str, object]] = [
+        {"verdict": "yes"},
+        {"scale": float("nan")},
+        {"mean": None},
+        {"alpha": "0.5"},
+    ]
+    for content in ({"verdict": "better"}, *({**whole, **one} for one in wrong)):
+        (tmp_path / CALIBRATION).write_text(json.dumps(content))
+        with pytest.raises(CorruptError, match="cannot read"):
+            read_calibration(tmp_path)
     (tmp_path / CALIBRATION).unlink()
-    with pytest.raises(InputError, match=r"no calibration\.json"):
+    with pytest.raises(InputError, match="not finished"):
         read_calibration(tmp_path)
 
 
 def test_nothing_is_calibrated_with_nothing() -> None:
     with pytest.raises(ValueError, match="nothing"):
-        calibrate([])
+        calibrate([], [])

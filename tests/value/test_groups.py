@@ -78,10 +78,28 @@ def test_both_halves_of_a_split_are_positives() -> None:
 def test_what_runs_say_of_a_theorem_is_read_together() -> None:
     """One run has the proof, another gave up what lies beside it; a third has seen it all before."""
     beside = [step(0, "unknown", 8, logprob=-3.0), step(8, "negative", outcome="rejected")]
-    other = [replace(s, run="other") for s in beside]
-    again = [replace(s, run="again") for s in PROOF]
-    (group,) = contrasts([*PROOF, *other, *again]).groups
+    (group,) = contrasts(PROOF, beside, PROOF).groups  # nodes are numbered anew in each
     assert group.siblings == (State("s2", -1.0), State("s8", -3.0))
+
+
+def test_runs_of_one_name_are_still_two() -> None:
+    """Two attempts of an evaluation, or directories called alike: their nodes are not the same."""
+    other = [step(0, "unknown", 1, state="elsewhere"), step(1, "negative", state="x")]
+    assert contrasts(PROOF, other).groups == contrasts(PROOF).groups
+
+
+def test_what_known_steps_prove_is_no_negative() -> None:
+    """A detour that comes back to the proof was told not to go on from there; it could have."""
+    back = [
+        step(0, "unknown", 9),
+        step(9, "negative", 0, logprob=-2.0),  # given up, and a step leads back to the root
+        step(0, "unknown", 10),
+        step(10, "negative", outcome="closed"),
+    ]
+    found = contrasts(PROOF, back)
+    (group,) = found.groups
+    assert [s.text for s in group.siblings] == ["s2"]
+    assert found.dual == 2
 
 
 def test_the_likeliest_step_counts() -> None:

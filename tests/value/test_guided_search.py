@@ -79,7 +79,7 @@ async def solved(numbers: range, value: Scorer | None = None, scoring: Scoring |
 
 async def trained(tmp_path: Path) -> tuple[Scorer, Calibration]:
     with open_writer(tmp_path / "run" / "trajectories") as writer:
-        for number in range(24):
+        for number in range(60):
             searched = await search(number, LARGE, None, Scoring())
             assert searched.tree.proved
             rows = rows_of(searched.tree, f"t{number}", True, Provenance("run"))
@@ -87,7 +87,7 @@ async def trained(tmp_path: Path) -> tuple[Scorer, Calibration]:
     tiny_llama(tmp_path / "model")
     loaded = load(tmp_path / "model")
     encoder = LocalEncoder(loaded)
-    job = Job(data=(tmp_path / "run",), val_share=0.3, plan=Plan(steps=200))
+    job = Job(data=(tmp_path / "run",), val_share=0.4, plan=Plan(steps=200))
     result = train_value(job, encoder, tmp_path / "value", Onlooker(), resume=False)
     assert result is not None
     saved = read_head(tmp_path / "value")

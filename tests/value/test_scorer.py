@@ -54,7 +54,7 @@ def saved(conditioned: bool = True) -> SavedHead:
 
 def calibration() -> Calibration:
     group = Rivals("t", 1, Scored(0.0, -1.0), (Scored(1.0, -2.0), Scored(2.0, -5.0)))
-    return calibrate([group])
+    return calibrate([group], [group])
 
 
 def goals(*targets: str) -> list[list[Goal]]:

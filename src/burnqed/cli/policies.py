@@ -184,7 +184,7 @@ class Prepared:
 
     choice: Choice
     about: dict[str, Any]
-    sampler: Sampler | None = None
+    sampler: Callable[[], Sampler] | None = None  # one for each time that it is opened
     loaded: Loaded | None = None  # a local model
 
     @asynccontextmanager
@@ -193,9 +193,9 @@ class Prepared:
         if self.sampler is None:
             yield Portfolio()
             return
-        model = SampledPolicy(self.sampler)
+        model = SampledPolicy(self.sampler())
         try:
-            await self.sampler.check()
+            await model.sampler.check()
             yield Mix(model, Portfolio()) if self.choice.kind == "mix" else model
         finally:
             await model.close()
@@ -222,7 +222,8 @@ def prepare(choice: Choice, workers: int | None = None) -> Prepared:
                 "model_identity": loaded.identity,
                 "dtype": loaded.dtype,
             }
-            return Prepared(choice, about, LocalSampler(loaded), loaded)
+            LocalSampler(loaded)  # it refuses a model whose attention is of another kind
+            return Prepared(choice, about, lambda: LocalSampler(loaded), loaded)
         case "sglang":
             from burnqed.policy.sglang import SglangConfig, SglangSampler
 
@@ -282,8 +283,8 @@ def _served_settings(choice: Choice) -> PromptSettings:
     return choice.settings(own or PromptSettings())
 
 
-def _checked(make: Callable[[], Sampler]) -> Sampler:
-    """A sampler that was found to work, and one that was never used: it belongs to one event loop."""
+def _checked(make: Callable[[], Sampler]) -> Callable[[], Sampler]:
+    """How to make samplers, of which one was found to work; each belongs to one event loop."""
 
     async def check() -> tuple[str, ...]:
         sampler = make()
@@ -294,4 +295,4 @@ def _checked(make: Callable[[], Sampler]) -> Sampler:
 
     for warning in run_sync(check()):
         tables.warn(warning)
-    return make()
+    return make

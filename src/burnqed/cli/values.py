@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -13,7 +14,8 @@ from burnqed.cli import tables
 from burnqed.cli.policies import Prepared
 from burnqed.core.errors import InputError
 from burnqed.core.ports import Value
-from burnqed.policy.prompt import PromptSettings
+from burnqed.evaluation.results import TrainingMetrics
+from burnqed.policy.models.strict import need_libraries
 from burnqed.search.scoring import Scoring
 
 if TYPE_CHECKING:  # they load torch
@@ -55,6 +57,7 @@ class Guide:
     value: Value | None = None
     scoring: Scoring = field(default_factory=Scoring)
     about: dict[str, Any] = field(default_factory=dict)
+    training: TrainingMetrics | None = None  # of the value model, where its training is still there
     close: Callable[[], None] = lambda: None
 
 
@@ -67,36 +70,51 @@ def guide(directory: Path | None, encoder: str | None, anyway: bool, prepared: P
         if encoder is not None or anyway:
             raise InputError("there is no value model to encode for", hint="give --value DIR")
         return Guide()
-    from burnqed.value.calibration import read_calibration
+    need_libraries()
+    from burnqed.value.calibration import policy_label, read_calibration
     from burnqed.value.saved import read_head
-    from burnqed.value.scorer import Scorer
+    from burnqed.value.scorer import Scorer, trusted
 
     saved = read_head(directory)
     calibration = read_calibration(saved.directory)
-    used = anyway or calibration.verdict == "better"
+    used = trusted(calibration, policy_label(prepared.about), anyway, tables.warn)
     about = {
         "value": str(saved.directory.resolve()), "value_identity": saved.identity,
         "value_verdict": calibration.verdict, "value_used": used,
     }  # fmt: skip
     if not used:
-        tables.warn(
-            f"{calibration.told}; the search goes by log-probability alone (--value-anyway uses it)"
-        )
         return Guide(about=about)
-    if calibration.verdict != "better":
-        tables.warn(f"{calibration.told}; it is used all the same")
     scoring = Scoring(policy_weight=calibration.alpha, energy_weight=calibration.beta)
-    about |= {"value_alpha": calibration.alpha, "value_beta": calibration.beta}
+    about |= {
+        "value_alpha": calibration.alpha, "value_beta": calibration.beta,
+        "value_scale": calibration.scale,
+    }  # fmt: skip
     if encoder is not None and encoder.startswith(("http://", "https://")):
         from burnqed.value.served import ServedEncoder
 
         served = ServedEncoder(encoder, saved.encoder)
-        return Guide(Scorer(saved, served, calibration), scoring, about, served.close)
+        scorer = Scorer(saved, served, calibration)
+        return Guide(scorer, scoring, about, _training(saved), served.close)
     from burnqed.value.encoder import LocalEncoder
 
     loaded = _loaded(saved, encoder, prepared)
     local = LocalEncoder(loaded, saved.encoder.pooling, saved.encoder.layer)
-    return Guide(Scorer(saved, local, calibration, loaded.thread), scoring, about)
+    return Guide(Scorer(saved, local, calibration, loaded.thread), scoring, about, _training(saved))
+
+
+def _training(saved: SavedHead) -> TrainingMetrics | None:
+    """What the training that made a head says of itself, in the directory that holds the head's."""
+    try:
+        told = json.loads((saved.directory.parent / "result.json").read_text(encoding="utf-8"))
+        return TrainingMetrics(
+            final_loss=told["train_loss"],
+            final_energy_gap=told["test_energy_gap"],
+            final_rank_accuracy=told["test_rank1"],
+            training_steps=told["steps"],
+            training_time_secs=told["seconds"],
+        )
+    except (OSError, ValueError, KeyError, TypeError):  # the head may have been copied without it
+        return None
 
 
 def _loaded(saved: SavedHead, encoder: str | None, prepared: Prepared) -> Loaded:
@@ -115,6 +133,5 @@ def _loaded(saved: SavedHead, encoder: str | None, prepared: Prepared) -> Loaded
                 hint="--encoder DIR says where it is, or --encoder URL who serves it",
             )
         loaded = load(where, prepared.choice.device, name.dtype)
-    format, tokens = name.prompt.split()
-    settings = PromptSettings(format, int(tokens), loaded.settings.tactic_tokens)
-    return replace(loaded, settings=settings)
+    tactic = loaded.settings.tactic_tokens
+    return replace(loaded, settings=replace(name.settings, tactic_tokens=tactic))

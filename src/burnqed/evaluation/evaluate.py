@@ -19,6 +19,7 @@ from burnqed.evaluation.results import (
     Cost,
     IterationResult,
     TheoremResult,
+    TrainingMetrics,
 )
 from burnqed.trajectories.schema import TheoremRecord
 
@@ -48,6 +49,7 @@ class Identity:
     iteration: int = 0
     llm_path: str | None = None
     ebm_path: str | None = None
+    training_metrics: TrainingMetrics | None = None
     timestamp: str = field(default_factory=lambda: datetime.now(UTC).isoformat(timespec="seconds"))
 
 
@@ -65,6 +67,7 @@ def evaluate(
         timestamp=identity.timestamp,
         llm_path=identity.llm_path,
         ebm_path=identity.ebm_path,
+        training_metrics=identity.training_metrics,
         benchmark=BenchmarkId(
             index.name, index.checksum, len(index.entries), index.revision, index.leak_rules
         ),

@@ -14,10 +14,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from burnqed.core.errors import LeanError
 from burnqed.core.ports import Environment, Policy
 from burnqed.core.types import Advanced, Candidate, Closed, ProofState, Theorem, state_text
-from burnqed.evaluation.prove import Attempt, Prover, prove
+from burnqed.evaluation.prove import Attempt, Prover, failed, prove
 from burnqed.evaluation.run import Kept, record_of
 from burnqed.lean.session import open_session
 from burnqed.search.budget import Budget
@@ -26,6 +25,7 @@ from burnqed.search.events import EventSink, ignore
 from burnqed.search.keys import key_of
 from burnqed.search.split import Part, independent
 from burnqed.search.tree import Node, Status, Tree
+from burnqed.trajectories.labels import failed_for_certain
 from burnqed.trajectories.record import Provenance, rows_of
 from burnqed.trajectories.schema import StepRow, TheoremRecord
 
@@ -38,7 +38,7 @@ _BUNCH = 6  # tactics that a walk tries at once
 class Effort:
     """How far to look beside a proof."""
 
-    siblings: int = 4  # at each of its states, the likeliest first
+    siblings: int = 4  # at each of its states, drawn from those there are
     walks: int = 1  # for each proof
     length: int = 3  # steps of a walk
     nodes: int = 8  # that the search of a sibling, or of a walk's end, is given
@@ -84,8 +84,8 @@ async def look_beside(
             found = await _Survey(session, prover, path, effort, seed).ways(theorem)
     except _Diverged as error:
         return record_of(Attempt(theorem, "error", "replay", str(error)), seed), []
-    except LeanError as error:
-        return record_of(Attempt(theorem, "error", type(error).__name__, error.message), seed), []
+    except Exception as error:
+        return record_of(failed(theorem, error), seed), []
     attempts: list[Attempt] = []
     rows: list[StepRow] = []
     nodes = 0
@@ -118,6 +118,7 @@ class _Survey:
         self._effort = effort
         self._seed = seed
         self._seen: set[str] = set()
+        self._own: set[str] = set()  # of the proof's states
         self._random = random.Random(seed)
 
     async def ways(self, theorem: Theorem) -> list[Way]:
@@ -139,6 +140,8 @@ class _Survey:
             elif not isinstance(after, Closed):
                 raise _Diverged(f"{step.tactic} fails where it did not")
             beside += [(text, *other) for other in await self._others(state, part, step)]
+        # What leads to another state of the proof, under other names, is not beside it.
+        beside = [way for way in beside if self._own.isdisjoint(_keys(way[2]))]
         probes = [self._way("probe", {text: step}, text) for text, step, _ in beside]
         walks = self._random.sample(beside, min(self._effort.walks, len(beside)))
         return probes + [way for start in walks for way in await self._walk(*start)]
@@ -146,14 +149,14 @@ class _Survey:
     async def _others(
         self, state: ProofState, part: Part, step: Candidate
     ) -> list[tuple[Candidate, ProofState]]:
-        """Steps that lead elsewhere than the proof does, each to a state of its own."""
-        found: list[tuple[Candidate, ProofState]] = []
+        """Steps that lead elsewhere than the proof does, each to a state of its own.
+
+        They are drawn: of the likeliest alone, log-probability would have its own worst rivals in every
+        group, and anything else would look good beside it.
+        """
         candidates = [c for c in await self._propose(state, part) if c.tactic != step.tactic]
-        results = await self._environment.apply_batch(state, [c.tactic for c in candidates], part)
-        for candidate, result in zip(candidates, results, strict=True):
-            if isinstance(result, Advanced) and not result.suggestions and self._new(result.state):
-                found.append((candidate, result.state))
-        return found[: self._effort.siblings]
+        found = await self._new_states(state, part, candidates)
+        return self._random.sample(found, min(self._effort.siblings, len(found)))
 
     async def _walk(self, text: str, step: Candidate, state: ProofState) -> list[Way]:
         told = {text: step}
@@ -170,12 +173,21 @@ class _Survey:
         candidates = await self._propose(state, part)
         self._random.shuffle(candidates)
         for begin in range(0, len(candidates), _BUNCH):
-            bunch = candidates[begin : begin + _BUNCH]
-            results = await self._environment.apply_batch(state, [c.tactic for c in bunch], part)
-            for candidate, result in zip(bunch, results, strict=True):
-                if isinstance(result, Advanced) and not result.suggestions and self._new(result.state):
-                    return candidate, result.state
+            found = await self._new_states(state, part, candidates[begin : begin + _BUNCH])
+            if found:
+                return found[0]
         return None
+
+    async def _new_states(
+        self, state: ProofState, part: Part, candidates: Sequence[Candidate]
+    ) -> list[tuple[Candidate, ProofState]]:
+        """The candidates that Lean accepts and that lead to anything new, and where to."""
+        results = await self._environment.apply_batch(state, [c.tactic for c in candidates], part)
+        return [
+            (candidate, result.state)
+            for candidate, result in zip(candidates, results, strict=True)
+            if isinstance(result, Advanced) and not result.suggestions and self._new(result.state)
+        ]
 
     async def _propose(self, state: ProofState, part: Part) -> list[Candidate]:
         goals = [state.goals[i] for i in part]
@@ -189,24 +201,35 @@ class _Survey:
 
     def _new(self, state: ProofState) -> bool:
         """Whether a step led to anything that was not there before; if so, it is there now."""
-        keys = {key_of([state.goals[i] for i in part]).text for part in independent(state.goals)}
+        keys = _keys(state)
         fresh = not keys & self._seen
         self._seen |= keys
         return fresh
 
     def _enter(self, state: ProofState, part: Part) -> str:
         goals = [state.goals[i] for i in part]
-        self._seen.add(key_of(goals).text)
+        key = key_of(goals).text
+        self._seen.add(key)
+        self._own.add(key)
         return state_text(goals)
 
 
+def _keys(state: ProofState) -> set[str]:
+    return {key_of([state.goals[i] for i in part]).text for part in independent(state.goals)}
+
+
 def _given_up(tree: Tree, way: Way, nodes: int) -> set[int]:
-    """The node that a way led to, if its search was spent; of several, the only one left to prove."""
+    """The node that a way led to, if its search was spent; of several, the only one left to prove.
+
+    Spent: all that was tried failed for certain, or half of the nodes at least were used at it and
+    below (the rest went to goals beside it). What only ran out of time is not given up.
+    """
+    certain = failed_for_certain(tree)
     for node in tree.nodes:
         for edge in node.edges if node.text == way.at else ():
             left = [c.node for c in edge.children if c.node.status is not Status.PROVED]
             if edge.candidate.tactic == way.tactic and len(left) == 1:
-                spent = left[0].status is Status.FAILED or 2 * _expanded(left[0]) >= nodes
+                spent = left[0].id in certain or 2 * _expanded(left[0]) >= nodes
                 return {left[0].id} if spent else set()
     return set()
 

@@ -118,15 +118,23 @@ async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink =
         if attempt.reason == "refused" and prover.settings.merge:
             return await _without_merging(prover, theorem, seed, events, attempt)
         return attempt
-    except StatementError as error:
-        return Attempt(theorem, "error", "statement", error.message)
-    except (LeanError, PromptRefused) as error:
-        return Attempt(theorem, "error", type(error).__name__, error.message)
-    except BurnQedError:
-        raise
-    except Exception:
-        # A bug of ours met by one theorem of thousands: told with its place, and the others go on.
-        return Attempt(theorem, "error", "internal", traceback.format_exc(limit=-3))
+    except Exception as error:
+        return failed(theorem, error)
+
+
+def failed(theorem: Theorem, error: Exception) -> Attempt:
+    """What an exception says about one theorem; raises it again if it concerns all of them."""
+    match error:
+        case StatementError():
+            return Attempt(theorem, "error", "statement", error.message)
+        case LeanError() | PromptRefused():
+            return Attempt(theorem, "error", type(error).__name__, error.message)
+        case BurnQedError():
+            raise error
+        case _:
+            # A bug of ours met by one theorem of thousands: told with its place, and the others go on.
+            place = "".join(traceback.format_exception(error, limit=-3))
+            return Attempt(theorem, "error", "internal", place)
 
 
 async def _without_merging(

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field
 from importlib.metadata import version
@@ -19,9 +19,10 @@ from typing import Any, Protocol
 import torch
 
 from burnqed.core.errors import CorruptError, InputError
-from burnqed.core.runs import open_run, publish
+from burnqed.core.runs import MANIFEST, open_run, publish, read_manifest
 from burnqed.data.splits import split_of
 from burnqed.policy.models.names import BEST
+from burnqed.search.scoring import Scoring
 from burnqed.training import log
 from burnqed.training.checkpoints import find_checkpoint
 from burnqed.training.ebm import Evaluation, Loop, Material, Plan, Told, evaluate
@@ -29,7 +30,7 @@ from burnqed.training.energy_curve import save_energy_curve
 from burnqed.training.pairs import is_validation
 from burnqed.training.rivals import Places
 from burnqed.trajectories.store import find_trajectories, iter_rows
-from burnqed.value.calibration import Calibration, Rivals, Scored, calibrate, write_calibration
+from burnqed.value.calibration import Rivals, Scored, calibrate, policy_label, write_calibration
 from burnqed.value.embeddings import EmbeddingCache, Encoder, embed
 from burnqed.value.energy import EnergyHead, HeadConfig
 from burnqed.value.groups import Contrast, Contrasts, contrasts
@@ -82,9 +83,13 @@ def train_value(
     job: Job, encoder: Encoder, out: Path, watcher: Watcher, *, resume: bool
 ) -> dict[str, Any] | None:
     """What is in result.json in the end; None when it was stopped before."""
-    found = contrasts(
-        row for run in job.data for row in iter_rows(find_trajectories(run), watcher.warn)
-    )
+    found = contrasts(*(iter_rows(find_trajectories(run), watcher.warn) for run in job.data))
+    policies = _policies(job.data)
+    if len(policies) > 1:
+        watcher.warn(
+            f"the runs' log-probabilities are of several policies ({', '.join(policies)}): a verdict "
+            "against them mixes scales"
+        )
     split = split_groups(found, job.val_share)
     _warn_if_shallow(found, watcher)
     first = _first_head(job, encoder)
@@ -109,7 +114,7 @@ def train_value(
     save_energy_curve(out, entries, _by_logprob(split.val))
     if not done:
         return None
-    result = _result(loop, found, split, len(states), entries)
+    result = _result(loop, found, split, len(states), entries, policies)
     publish(out / RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
     return result
 
@@ -132,8 +137,8 @@ def split_groups(found: Contrasts, share: float) -> Split:
     for group in found.groups:
         judges = split_of(f"judges {group.theorem}", (0.0, 0.5, 0.5)) == "test"
         sides[1 + judges if is_validation(group.theorem, share) else 0].append(group)
-    train, val, test = sides
-    counts = [len({group.theorem for group in side}) for side in sides]
+    train, val, test = _apart(*sides)
+    counts = [len({group.theorem for group in side}) for side in (train, val, test)]
     if min(counts) < _FEWEST:
         raise InputError(
             f"{len(found.groups)} groups of {sum(counts)} theorems are too few: {counts[0]} theorems "
@@ -141,6 +146,25 @@ def split_groups(found: Contrasts, share: float) -> Split:
             hint=f"{_MORE}; or another --val-share",
         )
     return Split(tuple(train), tuple(val), tuple(test))
+
+
+def _apart(*sides: list[Contrast]) -> Iterator[list[Contrast]]:
+    """Each side without what an earlier one has seen: a library says much twice, under two names."""
+    seen: set[str] = set()
+    for side in sides:
+        kept = [g for g in side if g.root_goal not in seen and g.positive.text not in seen]
+        seen |= {text for g in kept for text in _texts(g)}
+        yield kept
+
+
+def _policies(runs: Sequence[Path]) -> list[str]:
+    """Whose log-probabilities some runs have, as far as their manifests say."""
+    found: dict[str, None] = {}
+    for run in runs:
+        directory = run if (run / MANIFEST).exists() else run.parent  # an attempt of an evaluation
+        if (directory / MANIFEST).exists():
+            found[policy_label(read_manifest(directory))] = None
+    return list(found)
 
 
 def _warn_if_shallow(found: Contrasts, watcher: Watcher) -> None:
@@ -255,32 +279,40 @@ def _counts(split: Split) -> dict[str, int]:
     return {**groups, **names}
 
 
-def _calibrated(groups: Sequence[Contrast], found: Evaluation, seed: int) -> Calibration:
+def _rivals(groups: Sequence[Contrast], found: Evaluation) -> list[Rivals]:
+    """Siblings as a search sees them, which divides by a power of the path's length."""
     rivals = []
     for group, energies in zip(groups, found.groups, strict=True):
-        negatives = zip(energies.negatives, group.siblings, strict=True)
+        length = group.depth ** Scoring().length_power
+        pairs = zip(energies.negatives, group.siblings, strict=True)
         rivals.append(
             Rivals(
                 theorem=group.theorem,
                 depth=group.depth,
-                positive=Scored(energies.positive, group.positive.logprob),
-                negatives=tuple(Scored(energy, state.logprob) for energy, state in negatives),
+                positive=Scored(energies.positive, group.positive.logprob / length),
+                negatives=tuple(Scored(energy, state.logprob / length) for energy, state in pairs),
             )
         )
-    return calibrate(rivals, seed)
+    return rivals
 
 
 def _result(
-    loop: Loop, found: Contrasts, split: Split, states: int, entries: Sequence[log.Entry]
+    loop: Loop,
+    found: Contrasts,
+    split: Split,
+    states: int,
+    entries: Sequence[log.Entry],
+    policies: Sequence[str],
 ) -> dict[str, Any]:
     """Judged with the head as it can be read from the disk."""
     head = read_head(loop.out / BEST).head.to(loop.device)
+    val = evaluate(head, loop.material.embeddings, loop.material.val)
     test = evaluate(head, loop.material.embeddings, loop.material.test)
-    calibration = _calibrated(split.test, test, loop.plan.seed)
+    tuning, judging = _rivals(split.val, val), _rivals(split.test, test)
+    calibration = calibrate(tuning, judging, policies, loop.plan.seed)
     write_calibration(loop.out / BEST, calibration)
     logprob = _by_logprob(split.test)
     best = next(e for e in entries if e["kind"] == "eval" and e["step"] == loop.progress.best_step)
-    seen = {(g.root_goal, g.positive.text) for g in split.train}
     return {
         "stopped": loop.progress.ended,
         "steps": loop.progress.step,
@@ -294,8 +326,8 @@ def _result(
         "data": found.statistics,
         "states": states,
         **_counts(split),
-        # The same state for the same goal, under another theorem's name.
-        "test_groups_seen": sum((g.root_goal, g.positive.text) in seen for g in split.test),
+        # Held out by name, and the same as something that was not.
+        "groups_left_out": len(found.groups) - sum(map(len, (split.train, split.val, split.test))),
         **{key: best[key] for side in ("train", "val") for key in (f"{side}_loss", f"{side}_rank1")},
         **test.told("test"),
         "test_logprob_rank1": metrics(logprob).rank1,
@@ -304,5 +336,5 @@ def _result(
         "temperature": head.temperature.item(),
         "verdict": calibration.verdict,
         "told": calibration.told,
-        "calibration": asdict(calibration),
+        "calibration": {**asdict(calibration), "policies": list(policies)},
     }

@@ -24,7 +24,7 @@ class Labels:
     def __init__(self, tree: Tree, verified: bool, given_up: Collection[int] = ()) -> None:
         self.path = {id(edge) for edge in tree.proof_edges()} if verified else set[int]()
         self._given_up = given_up
-        self._failed = _failed_for_certain(tree).union(given_up)
+        self._failed = failed_for_certain(tree).union(given_up)
         self._remaining: dict[int, int] = {}
 
     def label(self, edge: Edge) -> Label:
@@ -51,7 +51,7 @@ def _is_refuted(edge: Edge, failed: set[int]) -> bool:
     )
 
 
-def _failed_for_certain(tree: Tree) -> set[int]:
+def failed_for_certain(tree: Tree) -> set[int]:
     """The nodes that failed whatever the steps might have done that timed out or were lost.
 
     The least such set, because of loops: a node is not refuted by leading to itself over others.

@@ -13,11 +13,11 @@ import json
 import math
 import random
 from collections import defaultdict
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from statistics import fmean
-from typing import Literal
+from typing import Any, Literal, get_args
 
 from burnqed.core.errors import CorruptError, InputError
 from burnqed.core.runs import publish
@@ -25,13 +25,17 @@ from burnqed.value.metrics import Group, rank1
 
 CALIBRATION = "calibration.json"
 Verdict = Literal["better", "no better"]
+FEWEST_THEOREMS = 10  # for a verdict: fewer agree by chance too easily
 _RESAMPLES = 2000
 _SHARES = [step / 20 for step in range(21)]
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What is known about a state: its energy, and the log-probability of the step that led to it."""
+    """What is known about a state: its energy, and the log-probability of the step that led to it.
+
+    The latter as a search counts it, divided by a power of the path's length.
+    """
 
     energy: float
     logprob: float
@@ -69,58 +73,80 @@ class Calibration:
     scale: float
     alpha: float
     beta: float
+    policies: tuple[str, ...]  # whose log-probabilities those were
+
+    def __post_init__(self) -> None:
+        numbers = [value for value in asdict(self).values() if isinstance(value, float | int)]
+        if len(numbers) != len(fields(self)) - 2 or not all(map(math.isfinite, numbers)):
+            raise ValueError("some of its figures are no numbers")
+        if self.verdict not in get_args(Verdict):
+            raise ValueError(f"no such verdict: {self.verdict!r}")
 
     def scaled(self, energy: float) -> float:
-        # What is rounded does not depend on which states happened to be computed together.
+        # In float32, what is rounded does not depend on which states happen to be computed together.
         return round((energy - self.mean) * self.scale, 4)
 
     @property
     def told(self) -> str:
+        few = self.theorems < FEWEST_THEOREMS
+        short = f"; {self.theorems} theorems are too few to tell" if few else ""
         return (
             f"the value model is right about {self.rank1_energy:.1%} of {self.groups} groups of "
             f"siblings, log-probability about {self.rank1_logprob:.1%} (chance {self.chance:.1%}): "
-            f"{self.difference:+.1%}, 95% interval {self.low:+.1%} to {self.high:+.1%}"
+            f"{self.difference:+.1%}, 95% interval {self.low:+.1%} to {self.high:+.1%}{short}"
         )
 
 
-def calibrate(groups: Sequence[Rivals], seed: int = 0) -> Calibration:
-    """From siblings of theorems that the head was not trained on."""
-    if not groups:
+def calibrate(
+    tuning: Sequence[Rivals],
+    judging: Sequence[Rivals],
+    policies: Sequence[str] = (),
+    seed: int = 0,
+) -> Calibration:
+    """Scale and weights from some theorems, the verdict from others; the head learnt from neither."""
+    if not tuning or not judging:
         raise ValueError("nothing to calibrate with")
-    states = [state for group in groups for state in (group.positive, *group.negatives)]
+    states = [state for group in tuning for state in (group.positive, *group.negatives)]
     mean = fmean(state.energy for state in states)
-    spread = _spread(groups, lambda state: state.energy)
-    scale = _spread(groups, lambda state: state.logprob) / spread if spread else 0.0
+    spread = _spread(tuning, lambda state: state.energy)
+    # Where log-probabilities are all alike, energies may have any scale.
+    scale = (_spread(tuning, lambda state: state.logprob) or 1.0) / spread if spread else 0.0
 
-    def ranks(alpha: float, beta: float) -> list[float]:
-        return [
-            _rank1(group, lambda s: beta * scale * s.energy - alpha * s.logprob) for group in groups
-        ]
+    def ranks(groups: Sequence[Rivals], alpha: float) -> list[float]:
+        beta = (1 - alpha) * scale
+        return [_rank1(group, lambda s: beta * s.energy - alpha * s.logprob) for group in groups]
 
-    by_energy = [_rank1(group, lambda s: s.energy) for group in groups]
-    by_logprob = ranks(1.0, 0.0)
     # Of shares that do equally well the one in the middle: it leans on neither.
-    alpha = max(_SHARES, key=lambda a: (round(fmean(ranks(a, 1 - a)), 9), -abs(a - 0.5)))
+    alpha = max(_SHARES, key=lambda a: (round(fmean(ranks(tuning, a)), 9), -abs(a - 0.5)))
+    by_energy = [_rank1(group, lambda s: s.energy) for group in judging]
+    by_logprob = ranks(judging, 1.0)
     gains = defaultdict(list)
-    for group, ours, theirs in zip(groups, by_energy, by_logprob, strict=True):
+    for group, ours, theirs in zip(judging, by_energy, by_logprob, strict=True):
         gains[group.theorem].append(ours - theirs)
     low, high = _interval(list(gains.values()), seed)
     return Calibration(
-        verdict="better" if low > 0 else "no better",
+        verdict="better" if low > 0 and len(gains) >= FEWEST_THEOREMS else "no better",
         difference=fmean(by_energy) - fmean(by_logprob),
         low=low,
         high=high,
         rank1_energy=fmean(by_energy),
         rank1_logprob=fmean(by_logprob),
-        rank1_both=fmean(ranks(alpha, 1 - alpha)),
-        chance=fmean(1 / (1 + len(group.negatives)) for group in groups),
-        groups=len(groups),
+        rank1_both=fmean(ranks(judging, alpha)),
+        chance=fmean(1 / (1 + len(group.negatives)) for group in judging),
+        groups=len(judging),
         theorems=len(gains),
         mean=mean,
         scale=scale,
         alpha=alpha,
         beta=1 - alpha,
+        policies=tuple(policies),
     )
+
+
+def policy_label(about: Mapping[str, Any]) -> str:
+    """Whose log-probabilities a run has, from its manifest: the policy, and its model's weights."""
+    identity = about.get("model_identity") or about.get("model") or ""
+    return f"{about.get('policy', 'unknown')} {str(identity)[:12]}".strip()
 
 
 def _rank1(group: Rivals, energy: Callable[[Scored], float]) -> float:
@@ -157,12 +183,14 @@ def write_calibration(directory: Path, calibration: Calibration) -> None:
 def read_calibration(directory: Path) -> Calibration:
     path = directory / CALIBRATION
     try:
-        return Calibration(**json.loads(path.read_text(encoding="utf-8")))
+        content = json.loads(path.read_text(encoding="utf-8"))
+        return Calibration(**{**content, "policies": tuple(content["policies"])})
     except FileNotFoundError:
         raise InputError(
-            f"{directory} has no {CALIBRATION}", hint="give the best/ of a `burn-qed train value`"
+            f"{directory} has no {CALIBRATION}: the training that made the head is not finished",
+            hint="finish it: burn-qed train value --resume",
         ) from None
-    except (OSError, ValueError, TypeError) as error:
+    except (OSError, ValueError, TypeError, KeyError) as error:
         raise CorruptError(
             f"cannot read {path}: {error}", hint="train the value model again"
         ) from error

@@ -95,8 +95,15 @@ class EmbeddingCache:
         path = self.directory / _NAME
         if not path.exists():
             publish(path, json.dumps(asdict(self.name), indent=2) + "\n")
-        elif json.loads(path.read_text(encoding="utf-8")) != asdict(self.name):
-            raise CorruptError(f"{path} is another encoder's", hint=f"remove {self.directory}")
+        else:
+            try:
+                known = json.loads(path.read_text(encoding="utf-8"))
+            except (OSError, ValueError) as error:
+                raise CorruptError(
+                    f"cannot read {path}: {error}", hint=f"remove {self.directory}: it is made again"
+                ) from error
+            if known != asdict(self.name):
+                raise CorruptError(f"{path} is another encoder's", hint=f"remove {self.directory}")
         for part in sorted(self.directory.glob("part-*.parquet")):
             self._read(part)
 

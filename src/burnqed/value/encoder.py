@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.policy.local.decoder import Decoder
 from burnqed.policy.models.load import Loaded
-from burnqed.policy.prompt import prompt_ids
+from burnqed.policy.prompt import PromptSettings, prompt_ids
 
 Pooling = Literal["mean", "last"]
 LAST = -1  # layer: what the model's own head sees; others count from 0, the embeddings of tokens
@@ -38,6 +38,12 @@ class EncoderName:
     dtype: str
     width: int
     layer: int = LAST
+
+    @property
+    def settings(self) -> PromptSettings:
+        """How its model is asked."""
+        format, tokens = self.prompt.split()
+        return PromptSettings(format, int(tokens))
 
     @property
     def key(self) -> str:

@@ -5,7 +5,8 @@ of its own and all of that was spent. What was not explored, or not to the end, 
 evidence at all: once it was taken for one, and the model learnt which states a search happens to visit.
 
 States are known by their text. All searches of a theorem, of all runs, are read together, because one
-may have proved what another gave up, and siblings are mostly searched one at a time.
+may have proved what another gave up, and siblings are mostly searched one at a time. What was given up
+and could have been proved all the same, by steps that are known, is no negative either.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class Contrasts:
     groups: tuple[Contrast, ...]
     positives: int  # states on a judged path, below a root, each time they were led to
     alone: int  # of these, those without a sibling that was given up
-    dual: int  # states that are on one path and given up in another search: no negatives
+    dual: int  # states that were given up, and are proved by what another search found: no negatives
 
     @property
     def by_depth(self) -> Mapping[int, int]:
@@ -73,20 +74,20 @@ class Contrasts:
         }
 
 
-def contrasts(rows: Iterable[StepRow]) -> Contrasts:
-    """Groups from the steps of some searches."""
-    theorems = _read(rows)
-    proved = {text for theorem in theorems.values() for text in theorem.proved}
+def contrasts(*runs: Iterable[StepRow]) -> Contrasts:
+    """Groups from the steps of some runs."""
+    theorems = _read(runs)
+    provable = {text for theorem in theorems.values() for text in theorem.provable()}
     failed = {text for theorem in theorems.values() for text in theorem.failed}
     groups: list[Contrast] = []
     positives = alone = 0
     for name, theorem in theorems.items():
-        for contrast in theorem.contrasts(name, proved):
+        for contrast in theorem.contrasts(name, provable):
             positives += 1
             alone += not contrast.siblings
             if contrast.siblings:
                 groups.append(contrast)
-    return Contrasts(tuple(groups), positives, alone, len(proved & failed))
+    return Contrasts(tuple(groups), positives, alone, len(provable & failed))
 
 
 @dataclass(slots=True)
@@ -96,7 +97,7 @@ class _Node:
     text: str
     depth: int
     failed: bool = True  # until a step says otherwise
-    steps: list[tuple[tuple[int, ...], float]] = field(default_factory=list)
+    steps: list[tuple[tuple[int, ...], float]] = field(default_factory=list)  # that Lean accepted
 
 
 @dataclass(slots=True)
@@ -109,6 +110,7 @@ class _Theorem:
     walked: set[str] = field(default_factory=set)  # given up where a walk ended
     # By the state where steps were tried: its depth, and what they led to.
     below: dict[str, tuple[int, dict[str, float]]] = field(default_factory=dict)
+    steps: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)  # to states that are known
 
     def add(self, nodes: Mapping[int, _Node], walked: bool) -> None:
         for node in nodes.values():
@@ -118,17 +120,29 @@ class _Theorem:
                     self.walked.add(node.text)
             depth, known = self.below.get(node.text, (node.depth, {}))
             for children, logprob in node.steps:
-                for text in (nodes[child].text for child in children if child in nodes):
+                texts = tuple(nodes[child].text for child in children if child in nodes)
+                if len(texts) == len(children):
+                    self.steps.add((node.text, texts))
+                for text in texts:
                     known[text] = max(logprob, known.get(text, logprob))
             self.below[node.text] = (min(depth, node.depth), known)
 
-    def contrasts(self, name: str, proved: set[str]) -> Iterator[Contrast]:
-        walked = tuple(text for text in sorted(self.walked) if text not in proved)
+    def provable(self) -> set[str]:
+        """What is on a judged path, or comes to that by steps that Lean accepted."""
+        found = set(self.proved)
+        while True:
+            more = {text for text, after in self.steps if found.issuperset(after)} - found
+            if not more:
+                return found
+            found |= more
+
+    def contrasts(self, name: str, provable: set[str]) -> Iterator[Contrast]:
+        walked = tuple(text for text in sorted(self.walked) if text not in provable)
         for parent, (depth, below) in self.below.items():
             lost = tuple(
                 State(text, logprob)
                 for text, logprob in below.items()
-                if text in self.failed and text not in proved and text != parent
+                if text in self.failed and text not in provable and text != parent
             )
             beside = {state.text for state in lost}
             for text, logprob in below.items():
@@ -144,20 +158,21 @@ class _Theorem:
                     )
 
 
-def _read(rows: Iterable[StepRow]) -> dict[str, _Theorem]:
+def _read(runs: Iterable[Iterable[StepRow]]) -> dict[str, _Theorem]:
     """The states of each theorem; a search is one run's rows of one theorem and origin."""
     theorems: dict[str, _Theorem] = {}
-    searches: dict[tuple[str, str, str], dict[int, _Node]] = defaultdict(dict)
-    for row in rows:
-        theorem = theorems.setdefault(row.theorem, _Theorem(row.root_goal))
-        nodes = searches[row.theorem, row.run, row.origin]
-        node = nodes.setdefault(row.node, _Node(row.state, row.depth))
-        node.failed &= row.label == "negative"
-        if row.children:
-            node.steps.append((row.children, row.logprob))
-        if row.on_proof_path and row.remaining_steps is not None:
-            known = theorem.proved.get(row.state, row.remaining_steps)
-            theorem.proved[row.state] = min(known, row.remaining_steps)
-    for (name, _run, origin), nodes in searches.items():
-        theorems[name].add(nodes, walked=origin == "walk")
+    for rows in runs:
+        searches: dict[tuple[str, str, str], dict[int, _Node]] = defaultdict(dict)
+        for row in rows:
+            theorem = theorems.setdefault(row.theorem, _Theorem(row.root_goal))
+            nodes = searches[row.theorem, row.run, row.origin]
+            node = nodes.setdefault(row.node, _Node(row.state, row.depth))
+            node.failed &= row.label == "negative"
+            if row.children or row.outcome == "closed":
+                node.steps.append((row.children, row.logprob))
+            if row.on_proof_path and row.remaining_steps is not None:
+                known = theorem.proved.get(row.state, row.remaining_steps)
+                theorem.proved[row.state] = min(known, row.remaining_steps)
+        for (name, _run, origin), nodes in searches.items():
+            theorems[name].add(nodes, walked=origin == "walk")
     return theorems

@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import torch
 
@@ -18,7 +18,7 @@ from burnqed.core.errors import CorruptError, InputError
 from burnqed.core.runs import publish
 from burnqed.policy.models.checks import WEIGHTS, check_whole, fingerprint, read_json
 from burnqed.policy.models.names import BEST
-from burnqed.value.encoder import EncoderName
+from burnqed.value.encoder import EncoderName, Pooling
 from burnqed.value.energy import EnergyHead, HeadConfig
 
 CONFIG = "config.json"
@@ -118,9 +118,10 @@ def _read_config(path: Path) -> tuple[HeadConfig, EncoderName, str]:
         encoder = EncoderName(**content["encoder"])
         kinds = {f.name: int if f.name in ("width", "layer") else str for f in fields(encoder)}
         fitting = all(type(getattr(encoder, name)) is kind for name, kind in kinds.items())
-        if not fitting or config.width != encoder.width:
+        fitting = fitting and encoder.pooling in get_args(Pooling) and encoder.settings is not None
+        if not fitting or config.width != encoder.width or config.width < 1:
             raise ValueError("its fields do not fit each other")
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, InputError) as error:
         raise CorruptError(
             f"cannot read {path}: {error}", hint="copy it again, or train the head again"
         ) from error

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 
 import numpy as np
@@ -23,7 +23,25 @@ from burnqed.value.saved import SavedHead, check_encoder
 
 # Nothing is left to prove: better than anything that is not. It was 0 once, worse than most.
 CLOSED = -math.inf
-_REMEMBERED = 100_000  # states; one is as many numbers as the encoder is wide
+_REMEMBERED = 2**28  # bytes of embeddings
+
+
+def trusted(calibration: Calibration, policy: str, anyway: bool, warn: Callable[[str], None]) -> bool:
+    """Whether a search should go by a value model: it has to rank better than log-probability.
+
+    `policy` says whose log-probabilities the search has; those that the model was held against are
+    the ones that it is known to beat.
+    """
+    better = calibration.verdict == "better"
+    if not better and not anyway:
+        warn(f"{calibration.told}; the search goes by log-probability alone")
+        return False
+    if not better:
+        warn(f"{calibration.told}; it is used all the same")
+    elif calibration.policies and policy not in calibration.policies:
+        known = ", ".join(calibration.policies)
+        warn(f"the value model was held against log-probabilities of {known}, and not of {policy}")
+    return True
 
 
 class Scorer:
@@ -39,6 +57,7 @@ class Scorer:
         check_encoder(saved, encoder.name)
         self.encoded = self.known = 0
         self._head = saved.head
+        self._most = max(1, _REMEMBERED // (4 * encoder.name.width))
         self._encoder = encoder
         self._calibration = calibration
         self._thread = thread
@@ -56,12 +75,13 @@ class Scorer:
         embeddings = await self._embeddings([*texts, root])
         with torch.inference_mode():
             z = torch.from_numpy(embeddings)
-            energies = self._head(z[:-1], z[-1:].expand(len(texts), -1)).tolist()
-        if not all(map(math.isfinite, energies)):
+            raw = self._head(z[:-1], z[-1:].expand(len(texts), -1)).tolist()
+        energies = [self._calibration.scaled(energy) for energy in raw]
+        if not all(map(math.isfinite, energies)):  # the frontier would lose such a state
             raise InfrastructureError(
                 "the value model gives energies that are no numbers", hint="train it again"
             )
-        return [self._calibration.scaled(energy) for energy in energies]
+        return energies
 
     async def _embeddings(self, texts: Sequence[str]) -> NDArray[np.float32]:
         """Whoever has the turn encodes what all others wait for, too."""
@@ -74,7 +94,7 @@ class Scorer:
                 self._rows.update(zip(todo, await self._encode(todo), strict=True))
                 self.encoded += len(todo)
             found = np.stack([self._rows[text] for text in texts])
-            while len(self._rows) > _REMEMBERED:
+            while len(self._rows) > self._most:
                 del self._rows[next(iter(self._rows))]
         return found
 

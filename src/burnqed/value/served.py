@@ -17,7 +17,6 @@ import numpy as np
 
 from burnqed.core.errors import InfrastructureError, InputError, ServerError
 from burnqed.policy.http import JsonClient, Limits, key_from, together
-from burnqed.policy.prompt import PromptSettings
 from burnqed.policy.served import PROBE, Served, prompt_for, unusable
 from burnqed.policy.sglang import KEY
 from burnqed.value.encoder import Embeddings, EncoderName, checked
@@ -164,8 +163,7 @@ def _batches(states: Sequence[str]) -> Iterator[Sequence[str]]:
 def _prompts(url: str, name: EncoderName, states: Sequence[str]) -> list[str]:
     """What a server that knows nothing of states is sent: the prompts that the name speaks of."""
     try:
-        format, tokens = name.prompt.split()
-        settings = PromptSettings(format, int(tokens))
+        settings = name.settings
     except ValueError as error:
         raise InputError(
             f"{name.prompt!r} is no way to ask an encoder", hint="such as: deepseek 1920"

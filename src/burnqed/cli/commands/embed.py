@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from burnqed.cli import compose, policies, tables
+from burnqed.cli import compose, policies, sets, tables
 from burnqed.cli.progress import counted
 from burnqed.cli.stopping import Stopping
 from burnqed.core.errors import InputError
@@ -21,7 +21,9 @@ if TYPE_CHECKING:  # it loads torch
 
 
 def embed_command(
-    runs: Annotated[list[Path], typer.Argument(metavar="RUN...", help="Runs of `burn-qed search`.")],
+    runs: Annotated[
+        list[Path], typer.Argument(metavar="RUN...", help="Runs of `burn-qed search` or `negatives`.")
+    ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where embeddings are kept.")],
     model: Annotated[
         str | None, typer.Option("--model", metavar="DIR", help="The policy's model, which encodes.")
@@ -47,6 +49,7 @@ def embed_command(
 
     Exit codes: 0 all are there, 2 bad input, 3 the model failed, 130 or 143 stopped by a signal.
     """
+    sets.check_out(out)
     how = policies.pooling(pooling)
     if (model is None) == (url is None):
         raise InputError(

@@ -116,13 +116,15 @@ def eval_command(
         policy, model, url=url, logprobs=logprobs, prompt=prompt, prompt_tokens=prompt_tokens,
         tactic_tokens=tactic_tokens, device=device, dtype=dtype,
     )  # fmt: skip
-    if ablate and (value is None or against is not None):
+    if ablate and value is None:
+        raise InputError("--ablate needs a value model to leave out", hint="give --value DIR")
+    if ablate and against is not None:
         raise InputError(
-            "--ablate compares an evaluation with a value model to one without it",
-            hint="give --value DIR, and leave out --against",
+            "--ablate compares its own two evaluations, and --against another",
+            hint="leave out one of them; `burn-qed compare` compares any",
         )
     nodes = sets.read_budgets(budgets)
-    warmth = _temperature(temperature, pass_n, chosen, value is not None)
+    _temperature(temperature, pass_n, chosen, False)  # it refuses one that makes no sense
     index = sets.chosen(theorems, leak_rule, split)
     earlier = None if against is None else _earlier(against, index, nodes)
     modules = sets.modules_of(index, imports)
@@ -130,6 +132,7 @@ def eval_command(
     found, spec = compose.lean(toolchain, project, modules)
     prepared = policies.prepare(chosen, workers)
     guide = values.guide(value, encoder, value_anyway or ablate, prepared)
+    warmth = _temperature(temperature, pass_n, chosen, guide.value is not None)
     candidates = chosen.candidates if candidates is None else candidates
     asked: dict[str, Any] = {
         "command": "eval", "theorems": index.name, "theorems_checksum": index.checksum,
@@ -179,7 +182,8 @@ def _evaluate(job: _Job) -> _Evaluated:
     identity = Identity(
         settings=job.asked,
         llm_path=job.policy.about.get("model"),
-        ebm_path=job.guide.about.get("value"),
+        ebm_path=job.guide.about.get("value") if job.guide.value is not None else None,
+        training_metrics=job.guide.training,
     )
     result = evaluate(job.index, attempts, job.nodes, identity)
     if stopped is None:

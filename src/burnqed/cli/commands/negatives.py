@@ -36,7 +36,7 @@ def negatives_command(
     ],
     out: Annotated[Path, typer.Option("--out", metavar="OUT", help="The new run's directory.")],
     siblings: Annotated[
-        int, typer.Option(min=0, help="Siblings to search at each state of a proof, likeliest first.")
+        int, typer.Option(min=0, help="Siblings to search at each state of a proof, drawn by seed.")
     ] = 4,
     min_steps: Annotated[
         int,
@@ -154,8 +154,8 @@ def _print_contrasts(runs: list[Path], as_json: bool) -> None:
     from burnqed.trajectories.store import find_trajectories, iter_rows
     from burnqed.value.groups import contrasts
 
-    rows = (row for run in runs for row in iter_rows(find_trajectories(run), tables.warn))
-    statistics = contrasts(rows).statistics
+    every = (iter_rows(find_trajectories(run), tables.warn) for run in runs)
+    statistics = contrasts(*every).statistics
     if as_json:
         typer.echo(json.dumps(statistics))
     else:

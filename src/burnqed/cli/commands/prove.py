@@ -96,7 +96,7 @@ def prove_command(
     budget = Budget(nodes=nodes, candidates=candidates or chosen.candidates, seconds=seconds)
     prepared = policies.prepare(chosen, workers)
     guide = values.guide(value, encoder, value_anyway, prepared)
-    warmth = chosen.temperature(None, value is not None)
+    warmth = chosen.temperature(None, guide.value is not None)
     job = _Job(spec, prepared, guide, budget, warmth, seed, found.label)
     if "sorry" in words:
         code = _prove_file(job, path, text, source.body, workers, write, as_json)

@@ -78,7 +78,7 @@ def search_command(
     prepared = policies.prepare(chosen, workers)
     guide = values.guide(value, encoder, value_anyway, prepared)
     candidates = chosen.candidates if candidates is None else candidates
-    warmth = chosen.temperature(temperature, value is not None)
+    warmth = chosen.temperature(temperature, guide.value is not None)
     asked = {
         "command": "search", "theorems": index.name, "theorems_checksum": index.checksum,
         "nodes": nodes, "depth": depth, "candidates": candidates, "seconds": seconds,

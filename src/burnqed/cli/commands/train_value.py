@@ -11,6 +11,7 @@ import typer
 
 from burnqed.cli import compose, policies, sets, tables
 from burnqed.cli.watch import Watch
+from burnqed.core.errors import InputError
 
 if TYPE_CHECKING:  # it loads torch
     from burnqed.training.ebm import Told
@@ -126,6 +127,8 @@ def value_command(
     memory, the loss or the temperature failed, 130 or 143 stopped by a signal.
     """
     sets.check_out(out)
+    if epochs is not None and steps is not None:
+        raise InputError("--epochs and --steps both say when to end", hint="leave out one of them")
     how = policies.pooling(pooling)
     choice = policies.choice("local", model, device=device, dtype=dtype, prompt=prompt)
     loaded = policies.load_model(choice)
