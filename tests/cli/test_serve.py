@@ -101,8 +101,7 @@ def until_busy(url: str) -> None:
 
 def test_what_is_wrong_is_told(model: Path, tmp_path: Path) -> None:
     assert "no pooling max" in refused("--model", model, "--pooling", "max")
-    assert "no way to load gguf" in refused("--model", model, "--load", "gguf")
-    assert "leave out --dtype" in refused("--model", model, "--load", "nf4", "--dtype", "float32")
+    assert "no number format gguf" in refused("--model", model, "--dtype", "gguf")
     assert "absent" in refused("--model", tmp_path / "absent", "--port", "0")
     assert "cannot listen on 192.0.2.1" in refused("--model", model, "--host", "192.0.2.1")
 

@@ -79,7 +79,11 @@ TacticTokensOption = Annotated[
 ]
 DtypeOption = Annotated[
     str,
-    typer.Option("--dtype", help="Of a local model: float32, bfloat16, or auto (bfloat16 on a GPU)."),
+    typer.Option(
+        "--dtype",
+        help="Of a local model: float32, bfloat16, nf4 (four bits; needs bitsandbytes), or auto "
+        "(bfloat16 on a GPU).",
+    ),
 ]
 PoolingOption = Annotated[
     str | None,

@@ -50,6 +50,7 @@ class Job:
 
     data: tuple[Path, ...]
     conditioned: bool = True
+    slower: bool = False  # learn also to begin with what has the shorter proof
     val_share: float = 0.2
     plan: Plan = field(default_factory=Plan)
     resume_from: Path | None = None  # a head to begin with
@@ -90,18 +91,20 @@ def train_value(
             f"the runs' log-probabilities are of several policies ({', '.join(policies)}): a verdict "
             "against them mixes scales"
         )
-    split = split_groups(found, job.val_share)
+    split = split_groups(found, job.val_share, slower=job.slower)
     _warn_if_shallow(found, watcher)
     first = _first_head(job, encoder)
     open_run(out, _asked(job, encoder, found, first), resume=resume)
     checkpoint = find_checkpoint(out)  # tidies up
     if (out / RESULT).exists():
         return _finished(out / RESULT)
-    states = list(dict.fromkeys(text for group in found.groups for text in _texts(group)))
+    used = (*split.train, *split.val, *split.test)
+    states = list(dict.fromkeys(text for group in used for text in _texts(group)))
     cache = EmbeddingCache(job.embeddings or out / EMBEDDINGS, encoder.name)
     if not _embed(states, encoder, cache, watcher):
         return None
-    material = _material(split, states, torch.from_numpy(cache.get(states)).to(job.device))
+    rows = torch.from_numpy(cache.get(states)).to(job.device)
+    material = _material(split, states, rows, job.slower)
     if checkpoint:
         head = read_head(checkpoint).head.requires_grad_(True)
     elif first:
@@ -122,10 +125,11 @@ def train_value(
 # -------------------------------------------------------------------------------------- before
 
 
-def split_groups(found: Contrasts, share: float) -> Split:
+def split_groups(found: Contrasts, share: float, slower: bool = False) -> Split:
     """By the theorems' names alone, and as policies split them: what one sets aside the other does.
 
-    `share` are the theorems that are not learnt from; half of them choose, half of them judge.
+    `share` are the theorems that are not learnt from; half of them choose, half of them judge, and both
+    by what was given up alone.
     """
     if not found.groups:
         raise InputError(
@@ -134,10 +138,10 @@ def split_groups(found: Contrasts, share: float) -> Split:
             hint=_MORE,
         )
     sides: tuple[list[Contrast], list[Contrast], list[Contrast]] = ([], [], [])
-    for group in found.groups:
+    for group in found.groups if not slower else (*found.groups, *found.paced):
         judges = split_of(f"judges {group.theorem}", (0.0, 0.5, 0.5)) == "test"
         sides[1 + judges if is_validation(group.theorem, share) else 0].append(group)
-    train, val, test = _apart(*sides)
+    train, val, test = _apart(sides[0], *([g for g in side if g.siblings] for side in sides[1:]))
     counts = [len({group.theorem for group in side}) for side in (train, val, test)]
     if min(counts) < _FEWEST:
         raise InputError(
@@ -201,7 +205,7 @@ def _new_head(job: Job, encoder: Encoder, material: Material) -> EnergyHead:
 
 def _asked(job: Job, encoder: Encoder, found: Contrasts, first: SavedHead | None) -> dict[str, Any]:
     digest = hashlib.sha256()
-    for group in found.groups:
+    for group in (*found.groups, *found.paced):
         digest.update(json.dumps(asdict(group)).encode())
     return {
         "command": "train value",
@@ -210,6 +214,7 @@ def _asked(job: Job, encoder: Encoder, found: Contrasts, first: SavedHead | None
         "checksum": digest.hexdigest(),
         "encoder": asdict(encoder.name),
         "conditioned": job.conditioned,
+        "slower": job.slower,
         "val_share": job.val_share,
         **asdict(job.plan),
         "resume_from": first and first.identity,
@@ -241,10 +246,10 @@ def _embed(states: Sequence[str], encoder: Encoder, cache: EmbeddingCache, watch
 
 def _texts(group: Contrast) -> list[str]:
     siblings = [state.text for state in group.siblings]
-    return [group.root_goal, group.positive.text, *siblings, *group.others]
+    return [group.root_goal, group.positive.text, *siblings, *group.others, *group.slower]
 
 
-def _material(split: Split, states: Sequence[str], embeddings: torch.Tensor) -> Material:
+def _material(split: Split, states: Sequence[str], embeddings: torch.Tensor, slower: bool) -> Material:
     row = {text: place for place, text in enumerate(states)}
 
     def places(groups: Sequence[Contrast]) -> tuple[Places, ...]:
@@ -257,6 +262,7 @@ def _material(split: Split, states: Sequence[str], embeddings: torch.Tensor) -> 
                 siblings=tuple(row[state.text] for state in g.siblings),
                 others=tuple(row[text] for text in g.others),
                 remaining=g.remaining_steps,
+                slower=tuple(row[text] for text in g.slower) if slower else (),
             )
             for g in groups
         )
@@ -327,7 +333,8 @@ def _result(
         "states": states,
         **_counts(split),
         # Held out by name, and the same as something that was not.
-        "groups_left_out": len(found.groups) - sum(map(len, (split.train, split.val, split.test))),
+        "groups_left_out": len(found.groups)
+        - sum(bool(g.siblings) for g in (*split.train, *split.val, *split.test)),
         **{key: best[key] for side in ("train", "val") for key in (f"{side}_loss", f"{side}_rank1")},
         **test.told("test"),
         "test_logprob_rank1": metrics(logprob).rank1,

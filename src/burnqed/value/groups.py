@@ -32,7 +32,8 @@ class Contrast:
     """A state that led to a proof, and states that led nowhere.
 
     `siblings` were tried at the same state as the positive: they are what a search has to tell it from.
-    `others` are where walks ended in the same theorem.
+    `others` are where walks ended in the same theorem. `slower` are siblings that led to a proof as
+    well, of more steps: no negatives, but a search would rather not begin with them.
     """
 
     theorem: str
@@ -42,16 +43,21 @@ class Contrast:
     siblings: tuple[State, ...]
     others: tuple[str, ...]
     remaining_steps: int
+    slower: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Contrasts:
-    """The groups of some runs, and what had to be left out of them."""
+    """The groups of some runs, and what had to be left out of them.
+
+    Of those that are `alone`, the ones with a slower sibling are kept in `paced`.
+    """
 
     groups: tuple[Contrast, ...]
     positives: int  # states on a judged path, below a root, each time they were led to
     alone: int  # of these, those without a sibling that was given up
     dual: int  # states that were given up, and are proved by what another search found: no negatives
+    paced: tuple[Contrast, ...] = ()
 
     @property
     def by_depth(self) -> Mapping[int, int]:
@@ -70,6 +76,7 @@ class Contrasts:
             "hard negatives": len(negatives),
             "negatives of walks": len({(g.theorem, o) for g in self.groups for o in g.others}),
             "states with both labels": self.dual,
+            "groups of slower siblings alone": len(self.paced),
             "groups by depth": ", ".join(f"{d}: {n}" for d, n in self.by_depth.items()),
         }
 
@@ -80,6 +87,7 @@ def contrasts(*runs: Iterable[StepRow]) -> Contrasts:
     provable = {text for theorem in theorems.values() for text in theorem.provable()}
     failed = {text for theorem in theorems.values() for text in theorem.failed}
     groups: list[Contrast] = []
+    paced: list[Contrast] = []
     positives = alone = 0
     for name, theorem in theorems.items():
         for contrast in theorem.contrasts(name, provable):
@@ -87,7 +95,9 @@ def contrasts(*runs: Iterable[StepRow]) -> Contrasts:
             alone += not contrast.siblings
             if contrast.siblings:
                 groups.append(contrast)
-    return Contrasts(tuple(groups), positives, alone, len(provable & failed))
+            elif contrast.slower:
+                paced.append(contrast)
+    return Contrasts(tuple(groups), positives, alone, len(provable & failed), tuple(paced))
 
 
 @dataclass(slots=True)
@@ -155,7 +165,11 @@ class _Theorem:
                         siblings=lost,
                         others=tuple(other for other in walked if other not in beside),
                         remaining_steps=self.proved[text],
+                        slower=self._slower(text, below),
                     )
+
+    def _slower(self, text: str, below: Iterable[str]) -> tuple[str, ...]:
+        return tuple(other for other in below if self.proved.get(other, 0) > self.proved[text])
 
 
 def _read(runs: Iterable[Iterable[StepRow]]) -> dict[str, _Theorem]:

@@ -100,7 +100,7 @@ class ServedEncoder:
                 raise InputError(
                     f"{self._client.url} is another encoder: {_differences(name, wanted)}",
                     hint="states have to be encoded as in training, in precision too: start the "
-                    "server with the model, --pooling, --prompt, --dtype and --load of then",
+                    "server with the model, --pooling, --layer, --prompt and --dtype of then",
                 )
             await self._ask([PROBE], name, own is not None)
         return name, own is not None

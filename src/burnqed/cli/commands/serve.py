@@ -12,7 +12,6 @@ import typer
 
 from burnqed.cli import compose, policies
 from burnqed.cli.stopping import Stopping
-from burnqed.core.errors import InputError
 from burnqed.policy.models.strict import need_libraries
 
 app = typer.Typer(no_args_is_help=True, help="Serve a model to other processes and machines.")
@@ -39,9 +38,6 @@ def encode_command(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any that is free.")] = 8100,
     device: policies.DeviceOption = "auto",
     dtype: policies.DtypeOption = "auto",
-    load: Annotated[
-        str | None, typer.Option(help="nf4 holds the model in four bits (needs bitsandbytes).")
-    ] = None,
     as_json: compose.JsonOption = False,
 ) -> None:
     """Answer with the embeddings of states, over HTTP; states that wait are encoded together.
@@ -60,7 +56,7 @@ def encode_command(
     before it has been answered.
     """
     how = policies.pooling(pooling)
-    choice = policies.choice("local", model, device=device, dtype=_held(dtype, load), prompt=prompt)
+    choice = policies.choice("local", model, device=device, dtype=dtype, prompt=prompt)
     need_libraries()
     from burnqed.value.encoder import LocalEncoder
     from burnqed.value.server import EncodeServer
@@ -76,14 +72,3 @@ def encode_command(
                 time.sleep(_LOOK_SECONDS)
     if stopping.signal is not None:
         raise typer.Exit(128 + stopping.signal)
-
-
-def _held(dtype: str, load: str | None) -> str:
-    """How the weights are held, as loading understands it."""
-    if load is None:
-        return dtype
-    if load != "nf4":
-        raise InputError(f"no way to load {load}", hint="--load is nf4, or is left out")
-    if dtype != "auto":
-        raise InputError("--load nf4 computes in bfloat16", hint="leave out --dtype")
-    return load

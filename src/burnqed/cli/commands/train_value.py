@@ -49,6 +49,12 @@ def value_command(
             help="Fill up to --k with states of other theorems, where a theorem has too few.",
         ),
     ] = True,
+    slower: Annotated[
+        bool,
+        typer.Option(
+            "--slower", help="Hold positives also against siblings whose proofs had more steps."
+        ),
+    ] = False,
     margin_weight: Annotated[
         float, typer.Option(min=0, help="Of a margin of 1 between positive and negatives.")
     ] = 0.0,
@@ -139,6 +145,7 @@ def value_command(
     job = Job(
         data=tuple(data),
         conditioned=not unconditioned,
+        slower=slower,
         val_share=val_share,
         plan=Plan(
             k=k, batch=batch, epochs=epochs, steps=steps, lr=lr, weight_decay=weight_decay,

@@ -72,7 +72,7 @@ def load(name: str | Path, device: str = "auto", dtype: str = "auto") -> Loaded:
     if dtype == "auto":
         dtype = "bfloat16" if device.startswith("cuda") else "float32"
     if dtype not in (*DTYPES, NF4):
-        raise InputError(f"no number format {dtype}", hint=f"auto, {', '.join(DTYPES)}")
+        raise InputError(f"no number format {dtype}", hint=f"auto, {', '.join(DTYPES)}, {NF4}")
     path = find(name).absolute()
     if dtype == NF4:
         model, tokenizer, identity = _read_nf4(path, device)
@@ -130,15 +130,15 @@ def _read_nf4(path: Path, device: str) -> tuple[PreTrainedModel, PreTrainedToken
         import bitsandbytes  # noqa: F401
     except ImportError as error:
         raise SetupError(
-            f"--load nf4 needs bitsandbytes: {error}",
-            hint="pip install bitsandbytes, or leave out --load nf4",
+            f"nf4 needs bitsandbytes: {error}",
+            hint="pip install bitsandbytes, or take another precision",
         ) from error
     import torch
     from transformers import BitsAndBytesConfig
 
     if not (path / "config.json").is_file() or (path / ADAPTER).is_file():
         raise InputError(
-            f"{path} is no directory of whole weights, which is what --load nf4 takes",
+            f"{path} is no directory of whole weights, which is what nf4 takes",
             hint="`burn-qed export` makes one of an adapter",
         )
     config = BitsAndBytesConfig(
