@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import socket
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -20,18 +18,16 @@ from typer.testing import CliRunner
 from burnqed.cli.main import app
 from burnqed.core.errors import InputError
 from burnqed.training.log import read_log
+from tests.cli.trainings import ENVIRONMENT, PATIENCE, interrupted
 from tests.policy.tiny import tiny_llama
 from tests.training.samples import pairs, write_jsonl
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
-PATIENCE = 120.0
 SMALL = (
     "--method", "full", "--dtype", "fp32", "--prompt", "colons", "--max-length", "256",
     "--tactic-tokens", "32", "--val-share", "0.2", "--lr", "3e-3", "--save-every", "5",
     "--eval-every", "10",
 )  # fmt: skip
-# More threads than cores is what makes small models slow.
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1", "ACCELERATE_USE_CPU": "true"}
 
 
 @pytest.fixture(scope="module")
@@ -67,31 +63,6 @@ def train(inputs: Path, out: Path, *options: str) -> Any:
     return burn_qed(*command(inputs, out, *options)[1:])
 
 
-def saved(out: Path) -> int:
-    """The step of the last checkpoint; 0 when there is none, or it is just being replaced."""
-    try:
-        return int(json.loads((out / "checkpoint" / "state.json").read_text())["step"])
-    except FileNotFoundError:
-        return 0
-
-
-def interrupted(inputs: Path, out: Path, number: signal.Signals, *options: str) -> int:
-    """Send a signal once the training has left a checkpoint of its own."""
-    before = saved(out)
-    with subprocess.Popen(
-        command(inputs, out, *options), env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
-    ) as process:
-        end = time.monotonic() + PATIENCE
-        while saved(out) <= before:
-            assert process.poll() is None
-            assert time.monotonic() < end
-            time.sleep(0.01)
-        process.send_signal(number)
-        _, said = process.communicate(timeout=PATIENCE)
-        assert ("Ctrl-C again stops now" in said) == (number is not signal.SIGKILL)
-        return process.returncode
-
-
 def steps(out: Path) -> list[Any]:
     return [
         (entry["kind"], entry["step"], entry.get("loss", entry.get("val_loss")))
@@ -103,9 +74,12 @@ def test_killed_and_stopped_it_ends_as_if_undisturbed(tmp_path: Path, inputs: Pa
     options = ("--batch", "4", "--accumulate", "2", "--steps", "120")
     whole = train(inputs, tmp_path / "whole", *options)
     out = tmp_path / "disturbed"
-    assert interrupted(inputs, out, signal.SIGKILL, *options) == -signal.SIGKILL
+    assert interrupted(command(inputs, out, *options), out, signal.SIGKILL) == -signal.SIGKILL
     assert not (out / "result.json").exists()
-    assert interrupted(inputs, out, signal.SIGTERM, "--resume", *options) == 128 + signal.SIGTERM
+    assert (
+        interrupted(command(inputs, out, "--resume", *options), out, signal.SIGTERM)
+        == 128 + signal.SIGTERM
+    )
     assert not (out / "result.json").exists()
     again = train(inputs, out, "--resume", *options)
     assert again["val_loss"] == whole["val_loss"]

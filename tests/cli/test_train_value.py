@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -19,12 +17,11 @@ from typer.testing import CliRunner
 from burnqed.cli.main import app
 from burnqed.core.errors import InputError
 from burnqed.training.log import read_log
+from tests.cli.trainings import ENVIRONMENT, PATIENCE, interrupted
 from tests.policy.tiny import tiny_llama
 from tests.training.searches import write_searches
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
-PATIENCE = 120.0
-ENVIRONMENT = {**os.environ, "OMP_NUM_THREADS": "1"}
 SMALL = ("--device", "cpu", "--batch", "16", "--eval-every", "10", "--patience", "1000")
 
 
@@ -62,39 +59,17 @@ def train(inputs: Path, out: Path, *options: str) -> dict[str, Any]:
     return found
 
 
-def saved(out: Path) -> int:
-    """The step of the last checkpoint; 0 when there is none, or it is just being replaced."""
-    try:
-        return int(json.loads((out / "checkpoint" / "state.json").read_text())["step"])
-    except FileNotFoundError:
-        return 0
-
-
-def interrupted(inputs: Path, out: Path, number: signal.Signals, *options: str) -> int:
-    """Send a signal once the training has left a checkpoint of its own."""
-    before = saved(out)
-    with subprocess.Popen(
-        command(inputs, out, *options), env=ENVIRONMENT, stderr=subprocess.PIPE, text=True
-    ) as process:
-        end = time.monotonic() + PATIENCE
-        while saved(out) <= before:
-            assert process.poll() is None
-            assert time.monotonic() < end
-            time.sleep(0.005)
-        process.send_signal(number)
-        _, said = process.communicate(timeout=PATIENCE)
-        assert ("Ctrl-C again stops now" in said) == (number is not signal.SIGKILL)
-        return process.returncode
-
-
 def test_killed_and_stopped_it_ends_as_if_undisturbed(tmp_path: Path, inputs: Path) -> None:
     options = ("--steps", "200")
     whole = train(inputs, tmp_path / "whole", *options)
     assert whole["test_rank1"] > 0.8 > whole["test_logprob_rank1"], "words can be told apart"
     out = tmp_path / "disturbed"
-    assert interrupted(inputs, out, signal.SIGKILL, *options) == -signal.SIGKILL
+    assert interrupted(command(inputs, out, *options), out, signal.SIGKILL) == -signal.SIGKILL
     assert not (out / "result.json").exists()
-    assert interrupted(inputs, out, signal.SIGTERM, "--resume", *options) == 128 + signal.SIGTERM
+    assert (
+        interrupted(command(inputs, out, "--resume", *options), out, signal.SIGTERM)
+        == 128 + signal.SIGTERM
+    )
     assert not (out / "result.json").exists()
     again = train(inputs, out, "--resume", *options)
     assert {**again, "seconds": 0} == {**whole, "seconds": 0}

@@ -22,7 +22,8 @@ from burnqed.training.lora import Adapting
 from burnqed.training.loss import TacticLoss
 from burnqed.training.pairs import Mixture
 from burnqed.training.policy import Job, train_policy
-from burnqed.training.sft import Plan, lr_at
+from burnqed.training.schedule import lr_at
+from burnqed.training.sft import Plan, Progress
 from tests.policy.tiny import tiny_llama
 from tests.training.samples import Watcher, pairs, write_jsonl, write_run
 
@@ -107,7 +108,7 @@ def test_a_stopped_training_goes_on_as_if_nothing_had_been(
     assert not (out / "checkpoint").exists()
     for after, step in ((6, 4), (6, 8), (3, 10)):
         assert train_policy(asked, out, Watcher(stop_after=after), resume=True) is None
-        assert read_progress(out / "checkpoint").step == step
+        assert read_progress(out / "checkpoint", Progress).step == step
     assert not (out / "result.json").exists()
     with pytest.raises(InputError, match="holds a run already"):
         run(asked, out)
@@ -202,15 +203,14 @@ def test_a_loss_that_is_no_number_ends_it(
     plan = Plan(batch=8, accumulate=1, steps=12, eval_every=12, save_every=2)
     with pytest.raises(InfrastructureError, match="step 6: the loss is nan"):
         run(job(model, data, plan), tmp_path / "out")
-    assert read_progress(tmp_path / "out" / "checkpoint").step == 4
+    assert read_progress(tmp_path / "out" / "checkpoint", Progress).step == 4
     kept = load(tmp_path / "out" / "checkpoint", "cpu", "float32").model
     assert all(bool(p.isfinite().all()) for p in kept.parameters())
 
 
 @pytest.mark.parametrize(("steps", "warmup"), [(100, 0.1), (1, 0.03), (10, 0.0), (5, 1.0)])
 def test_the_learning_rate_rises_and_falls(steps: int, warmup: float) -> None:
-    plan = Plan(lr=2.0, warmup=warmup)
-    rates = [lr_at(step, steps, plan) for step in range(steps)]
+    rates = [lr_at(step, steps, 2.0, warmup) for step in range(steps)]
     top = rates.index(max(rates))
     assert max(rates) == pytest.approx(2.0)
     assert rates[: top + 1] == sorted(rates[: top + 1])

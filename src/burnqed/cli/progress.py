@@ -34,16 +34,21 @@ def counted(what: str, total: int, shown: bool) -> Iterator[Callable[[int], None
         yield lambda count: bar.advance(task, count)
 
 
+def timed_bar(console: Console, shown: bool) -> Progress:
+    """A bar for long work: how far, since when, how much longer."""
+    return Progress(
+        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
+        TimeRemainingColumn(elapsed_when_finished=True), console=console, disable=not shown,
+    )  # fmt: skip
+
+
 class SetProgress:
     """A bar on stderr; where that is no terminal, a line now and then, so that logs stay readable."""
 
     def __init__(self, total: int, done: int, shown: bool, label: str = "") -> None:
         console = Console(stderr=True)
         self._lines = shown and not console.is_terminal
-        self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            TimeRemainingColumn(), console=console, disable=not shown or self._lines,
-        )  # fmt: skip
+        self._bar = timed_bar(console, shown=shown and not self._lines)
         self._task = self._bar.add_task(f"{label}searching", total=total, completed=done)
         self._total, self._begun, self._last = total, time.monotonic(), time.monotonic()
         self._earlier = done

@@ -10,17 +10,9 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
 
 from burnqed.cli import tables
-from burnqed.cli.progress import counted
+from burnqed.cli.progress import counted, timed_bar
 from burnqed.cli.stopping import Stopping
 
 _LINE_SECONDS = 30.0  # between two lines where there is no terminal
@@ -53,11 +45,7 @@ class Watch(Generic[T]):
         self._said = said
         self._shown = shown
         self._lines = shown and not console.is_terminal
-        self._bar = Progress(
-            TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-            TimeRemainingColumn(elapsed_when_finished=True), console=console,
-            disable=not shown or self._lines,
-        )  # fmt: skip
+        self._bar = timed_bar(console, shown=shown and not self._lines)
         self._first: tuple[int, float] | None = None
         self._last = 0.0
         self._task: Any = None

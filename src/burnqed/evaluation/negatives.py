@@ -10,6 +10,7 @@ same further away: some steps at random, then a search from where they end.
 from __future__ import annotations
 
 import random
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -58,15 +59,16 @@ class _Diverged(Exception):
     """The proof's steps do not do what they did."""
 
 
-def paths(rows: Iterable[StepRow]) -> dict[str, dict[str, Candidate]]:
+def paths(*runs: Iterable[StepRow]) -> dict[str, dict[str, Candidate]]:
     """The proofs of some runs, by theorem: the first of each."""
-    found: dict[str, tuple[str, dict[str, Candidate]]] = {}
-    for row in rows:
-        if row.on_proof_path:
-            run, path = found.setdefault(row.theorem, (row.run, {}))
-            if run == row.run:
-                path[row.state] = Candidate(row.tactic, row.logprob)
-    return {theorem: path for theorem, (_, path) in found.items()}
+    found: dict[str, dict[str, Candidate]] = {}
+    for rows in runs:
+        own: dict[str, dict[str, Candidate]] = defaultdict(dict)
+        for row in rows:
+            if row.on_proof_path:
+                own[row.theorem][row.state] = Candidate(row.tactic, row.logprob)
+        found = {**own, **found}
+    return found
 
 
 async def look_beside(

@@ -6,30 +6,22 @@ import json
 import os
 import shutil
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
 from burnqed.core.errors import CorruptError, InfrastructureError
+from burnqed.core.runs import publish
 from burnqed.policy.models.names import BEST
 from burnqed.policy.models.strict import quiet, told
 from burnqed.policy.prompt import PromptSettings, write_settings
 
-CHECKPOINT = "checkpoint"
-STATE, OPTIMIZER = "state.json", "optimizer.pt"
+CHECKPOINT, RESULT = "checkpoint", "result.json"
+_STATE, _OPTIMIZER = "state.json", "optimizer.pt"
 
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a training is. Everything else (order, learning rate, dropout) follows from `step`."""
-
-    step: int = 0
-    seconds: float = 0.0
-    tokens: int = 0
-    best_loss: float | None = None
-    best_step: int | None = None
+T = TypeVar("T")
 
 
 def write_model(directory: Path, model: Any, tokenizer: Any, settings: PromptSettings) -> None:
@@ -45,14 +37,14 @@ def write_model(directory: Path, model: Any, tokenizer: Any, settings: PromptSet
 
 
 def write_checkpoint(
-    out: Path, model: Any, tokenizer: Any, settings: PromptSettings, optimizer: Any, progress: Progress
+    out: Path, write_weights: Callable[[Path], None], optimizer: Any, progress: Any
 ) -> None:
-    """All that a training needs to go on."""
+    """All that a training needs to go on; `progress` is its dataclass of how far it is."""
 
     def write(directory: Path) -> None:
-        write_model(directory, model, tokenizer, settings)
-        torch.save(optimizer.state_dict(), directory / OPTIMIZER)
-        (directory / STATE).write_text(json.dumps(asdict(progress)) + "\n", encoding="utf-8")
+        write_weights(directory)
+        torch.save(optimizer.state_dict(), directory / _OPTIMIZER)
+        (directory / _STATE).write_text(json.dumps(asdict(progress)) + "\n", encoding="utf-8")
 
     publish_directory(out / CHECKPOINT, write)
 
@@ -65,10 +57,11 @@ def find_checkpoint(out: Path) -> Path | None:
     return directory if directory.is_dir() else None
 
 
-def read_progress(checkpoint: Path) -> Progress:
-    path = checkpoint / STATE
+def read_progress(checkpoint: Path, kind: Callable[..., T]) -> T:
+    """How far the training was, as the dataclass that was written."""
+    path = checkpoint / _STATE
     try:
-        return Progress(**json.loads(path.read_text(encoding="utf-8")))
+        return kind(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise CorruptError(
             f"cannot read {path}: {error}", hint=f"remove {checkpoint} to train from the beginning"
@@ -77,7 +70,7 @@ def read_progress(checkpoint: Path) -> Progress:
 
 def read_optimizer(checkpoint: Path, optimizer: Any) -> None:
     """Put the optimizer where the checkpoint left it."""
-    path = checkpoint / OPTIMIZER
+    path = checkpoint / _OPTIMIZER
     try:
         optimizer.load_state_dict(torch.load(path, map_location="cpu", weights_only=True))
     except Exception as error:  # what is no pickle, or one of something else, fails in any way
@@ -85,6 +78,25 @@ def read_optimizer(checkpoint: Path, optimizer: Any) -> None:
             f"cannot read {path}: {told(error)}",
             hint=f"remove {checkpoint} to train from the beginning",
         ) from error
+
+
+def write_result(out: Path, result: dict[str, Any]) -> None:
+    """What a training came to; it is written last."""
+    publish(out / RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+
+
+def read_result(out: Path) -> dict[str, Any]:
+    """What a training that is finished came to."""
+    path = out / RESULT
+    try:
+        content = json.loads(path.read_text(encoding="utf-8"))
+        if not isinstance(content, dict):
+            raise ValueError("it is not a JSON object")
+    except (OSError, ValueError) as error:
+        raise CorruptError(
+            f"cannot read {path}: {error}", hint="remove it: --resume writes it again"
+        ) from error
+    return content
 
 
 # --------------------------------------------------------------------------------- directories

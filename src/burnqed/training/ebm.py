@@ -7,7 +7,6 @@ one that was never stopped, bit for bit on a CPU.
 
 from __future__ import annotations
 
-import json
 import math
 import random
 import time
@@ -20,18 +19,18 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from burnqed.core.errors import CorruptError, InfrastructureError
+from burnqed.core.errors import InfrastructureError
 from burnqed.policy.models.names import BEST
-from burnqed.training import log, sft
+from burnqed.training import log
 from burnqed.training.batches import Order
 from burnqed.training.checkpoints import (
-    CHECKPOINT,
-    OPTIMIZER,
-    STATE,
     publish_directory,
     read_optimizer,
+    read_progress,
+    write_checkpoint,
 )
 from burnqed.training.rivals import Negatives, Places
+from burnqed.training.schedule import lr_at
 from burnqed.value.encoder import EncoderName
 from burnqed.value.energy import COLDEST, WARMEST, EnergyHead
 from burnqed.value.losses import info_nce, margin, remaining_steps
@@ -177,7 +176,7 @@ class Loop:
         self.optimizer = _optimizer(head, plan)
         self.progress = Progress()
         if resumed:
-            self.progress = _read_progress(resumed)
+            self.progress = read_progress(resumed, Progress)
             read_optimizer(resumed, self.optimizer)
         log.cut(out / log.LOG, self.progress.step if resumed else -1)
         with_siblings = [group for group in material.train if group.siblings]
@@ -222,7 +221,7 @@ class Loop:
         batch = [self.material.train[place] for place in self.order.step(number)]
         chosen = self.negatives.choose(batch, random.Random(f"negatives {plan.seed} {number}"))
         torch.manual_seed(random.Random(f"step {plan.seed} {number}").getrandbits(62))
-        lr = sft.lr_at(number, self.steps, sft.Plan(lr=plan.lr, warmup=plan.warmup))
+        lr = lr_at(number, self.steps, plan.lr, plan.warmup)
         for group in self.optimizer.param_groups:
             group["lr"] = lr * group["pace"]
         loss = self._loss(batch, chosen)
@@ -303,26 +302,11 @@ class Loop:
         write_head(directory, self.head, self.encoder, self.source)
 
     def _save(self) -> None:
-        def write(directory: Path) -> None:
-            self._write(directory)
-            torch.save(self.optimizer.state_dict(), directory / OPTIMIZER)
-            (directory / STATE).write_text(json.dumps(asdict(self.progress)) + "\n", encoding="utf-8")
-
-        publish_directory(self.out / CHECKPOINT, write)
+        write_checkpoint(self.out, self._write, self.optimizer, self.progress)
 
 
 def _steps(plan: Plan, per_epoch: int) -> int:
     return plan.epochs * per_epoch if plan.epochs else max(_EPOCHS * per_epoch, _FEWEST_STEPS)
-
-
-def _read_progress(checkpoint: Path) -> Progress:
-    path = checkpoint / STATE
-    try:
-        return Progress(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise CorruptError(
-            f"cannot read {path}: {error}", hint=f"remove {checkpoint} to train from the beginning"
-        ) from error
 
 
 def _optimizer(head: EnergyHead, plan: Plan) -> torch.optim.Optimizer:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import random
 import shutil
 from collections.abc import Callable
@@ -16,15 +15,15 @@ import torch
 from accelerate import Accelerator
 from accelerate.utils import broadcast_object_list
 
-from burnqed.core.errors import BurnQedError, CorruptError, InputError
-from burnqed.core.runs import MANIFEST, open_run, publish
+from burnqed.core.errors import BurnQedError, InputError
+from burnqed.core.runs import MANIFEST, open_run
 from burnqed.policy.models.load import Loaded, load
 from burnqed.policy.models.names import BEST, exists
 from burnqed.policy.prompt import PromptSettings
 from burnqed.training import log
 from burnqed.training.baseline import baseline_loss
 from burnqed.training.batches import Encoded, encode
-from burnqed.training.checkpoints import find_checkpoint
+from burnqed.training.checkpoints import RESULT, find_checkpoint, read_result, write_result
 from burnqed.training.curve import save_curve
 from burnqed.training.lora import (
     Adapting,
@@ -38,7 +37,6 @@ from burnqed.training.lora import (
 from burnqed.training.pairs import Chosen, Mixture, Pair, choose, read_found, read_source
 from burnqed.training.sft import Loop, Material, Plan, Told
 
-RESULT = "result.json"
 NANO = "nano"
 _LAST = 50  # steps over which the last training loss is taken
 
@@ -96,7 +94,7 @@ def _train(
     fresh = not (out / MANIFEST).exists()
     _open(out, asked, base, accelerator, resume=resume)
     if (out / RESULT).exists():
-        return _finished(out / RESULT)
+        return read_result(out)
     try:
         ready = _ready(job, base, chosen, out, accelerator, watcher)
     except BurnQedError:
@@ -130,18 +128,6 @@ def _open(
     broadcast_object_list(problem)
     if problem[0] is not None:
         raise problem[0]
-
-
-def _finished(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(content, dict):
-            raise ValueError("it is not a JSON object")
-    except (OSError, ValueError) as error:
-        raise CorruptError(
-            f"cannot read {path}: {error}", hint="remove it: --resume writes it again"
-        ) from error
-    return content
 
 
 def _data(job: Job, watcher: Watcher) -> tuple[Chosen, dict[str, Any]]:
@@ -280,7 +266,7 @@ def _leave(
         loop.keep_as_best()
     result = _result(job, loop, chosen, encoded, entries)
     result |= {"baseline_val_loss": baseline} | _matched(job, loop, chosen, val)
-    publish(out / RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+    write_result(out, result)
     return result
 
 

@@ -26,7 +26,6 @@ from burnqed.policy.prompt import Example
 from burnqed.training import log
 from burnqed.training.batches import Order, collate, micro_batches, on_device, tactic_tokens
 from burnqed.training.checkpoints import (
-    Progress,
     publish_directory,
     read_optimizer,
     read_progress,
@@ -34,6 +33,7 @@ from burnqed.training.checkpoints import (
     write_model,
 )
 from burnqed.training.loss import Score, TacticLoss, evaluate
+from burnqed.training.schedule import lr_at
 
 _FLUSH_SECONDS = 1.0  # between two looks at the losses, where there is one process
 _FLUSH_STEPS = 10  # where there are several, which have to look at the same time
@@ -78,12 +78,15 @@ class Told:
     tokens_per_second: float
 
 
-def lr_at(step: int, steps: int, plan: Plan) -> float:
-    """Up in a straight line, down in half a cosine; steps are counted from 0."""
-    warm = max(1, round(plan.warmup * steps)) if plan.warmup > 0 else 0
-    if step < warm:
-        return plan.lr * (step + 1) / warm
-    return plan.lr * 0.5 * (1 + math.cos(math.pi * (step - warm) / max(1, steps - warm)))
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a training is. Everything else (order, learning rate, dropout) follows from `step`."""
+
+    step: int = 0
+    seconds: float = 0.0
+    tokens: int = 0
+    best_loss: float | None = None
+    best_step: int | None = None
 
 
 class Loop:
@@ -102,7 +105,7 @@ class Loop:
         self.loaded, self.material, self.plan, self.out = loaded, material, plan, out
         self.accelerator = accelerator
         self.world: int = accelerator.num_processes
-        self.progress = read_progress(resumed) if resumed else Progress()
+        self.progress = read_progress(resumed, Progress) if resumed else Progress()
         size = plan.batch * plan.accumulate * self.world
         self.order = Order([len(e.ids) for e in material.train], material.repeats, size, plan.seed)
         self.steps = plan.steps or plan.epochs * self.order.per_epoch
@@ -179,7 +182,7 @@ class Loop:
         tokens = tactic_tokens(examples)
         rank = self.accelerator.process_index
         torch.manual_seed(random.Random(f"step {self.plan.seed} {number} {rank}").getrandbits(62))
-        lr = lr_at(number, self.steps, self.plan)
+        lr = lr_at(number, self.steps, self.plan.lr, self.plan.warmup)
         for group in self.optimizer.param_groups:
             group["lr"] = lr
         total = torch.zeros((), device=self.accelerator.device)
@@ -296,7 +299,10 @@ class Loop:
         if self._main:
             loaded = self.loaded
             write_checkpoint(
-                self.out, loaded.model, loaded.tokenizer, loaded.settings, self.optimizer, self.progress
+                self.out,
+                lambda at: write_model(at, loaded.model, loaded.tokenizer, loaded.settings),
+                self.optimizer,
+                self.progress,
             )
         self.accelerator.wait_for_everyone()
 

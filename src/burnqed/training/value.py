@@ -18,13 +18,13 @@ from typing import Any, Protocol
 
 import torch
 
-from burnqed.core.errors import CorruptError, InputError
-from burnqed.core.runs import MANIFEST, open_run, publish, read_manifest
+from burnqed.core.errors import InputError
+from burnqed.core.runs import MANIFEST, open_run, read_manifest
 from burnqed.data.splits import split_of
 from burnqed.policy.models.names import BEST
 from burnqed.search.scoring import Scoring
 from burnqed.training import log
-from burnqed.training.checkpoints import find_checkpoint
+from burnqed.training.checkpoints import RESULT, find_checkpoint, read_result, write_result
 from burnqed.training.ebm import Evaluation, Loop, Material, Plan, Told, evaluate
 from burnqed.training.energy_curve import save_energy_curve
 from burnqed.training.pairs import is_validation
@@ -37,7 +37,6 @@ from burnqed.value.groups import Contrast, Contrasts, contrasts
 from burnqed.value.metrics import Group, by_depth, metrics
 from burnqed.value.saved import SavedHead, check_encoder, read_head
 
-RESULT = "result.json"
 EMBEDDINGS = "embeddings"
 _FEWEST = 2  # theorems on either side
 _SHALLOW = 0.8  # share of the groups at depth 1 above which there is a warning
@@ -97,7 +96,7 @@ def train_value(
     open_run(out, _asked(job, encoder, found, first), resume=resume)
     checkpoint = find_checkpoint(out)  # tidies up
     if (out / RESULT).exists():
-        return _finished(out / RESULT)
+        return read_result(out)
     used = (*split.train, *split.val, *split.test)
     states = list(dict.fromkeys(text for group in used for text in _texts(group)))
     cache = EmbeddingCache(job.embeddings or out / EMBEDDINGS, encoder.name)
@@ -118,7 +117,7 @@ def train_value(
     if not done:
         return None
     result = _result(loop, found, split, len(states), entries, policies)
-    publish(out / RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+    write_result(out, result)
     return result
 
 
@@ -220,18 +219,6 @@ def _asked(job: Job, encoder: Encoder, found: Contrasts, first: SavedHead | None
         "resume_from": first and first.identity,
         "version": version("burn-qed"),
     }
-
-
-def _finished(path: Path) -> dict[str, Any]:
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(content, dict):
-            raise ValueError("it is not a JSON object")
-    except (OSError, ValueError) as error:
-        raise CorruptError(
-            f"cannot read {path}: {error}", hint="remove it: --resume writes it again"
-        ) from error
-    return content
 
 
 def _embed(states: Sequence[str], encoder: Encoder, cache: EmbeddingCache, watcher: Watcher) -> bool:

@@ -93,7 +93,7 @@ def negatives_command(
 
     index = sets.chosen(theorems, leak_rule, split)
     sets.check_out(out)
-    found_paths = paths(row for run in runs for row in iter_rows(find_trajectories(run), tables.warn))
+    found_paths = paths(*(iter_rows(find_trajectories(run), tables.warn) for run in runs))
     todo = [t for t in index.theorems if len(found_paths.get(t.name, ())) >= min_steps]
     if not todo:
         raise InputError(
