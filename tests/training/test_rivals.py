@@ -32,14 +32,6 @@ def test_siblings_come_first_then_others_then_other_theorems() -> None:
         assert set(choose(groups, 7, seed, in_batch=False)[0]) == {1, 2, 3, 4, 5}
 
 
-def test_slower_siblings_stand_behind_those_that_were_given_up() -> None:
-    groups = [replace(group("a", 0, [1, 2], [3]), slower=(7, 8))]
-    for seed in range(30):
-        assert set(choose(groups, 2, seed)[0]) == {1, 2}
-        assert set(choose(groups, 4, seed)[0]) == {1, 2, 7, 8}
-        assert set(choose(groups, 9, seed)[0]) == {1, 2, 7, 8, 3}
-
-
 def test_more_siblings_than_wanted_take_turns() -> None:
     groups = [group("a", 0, range(1, 9))]
     drawn = Counter(row for seed in range(200) for row in choose(groups, 3, seed)[0])

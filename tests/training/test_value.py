@@ -13,7 +13,7 @@ import torch
 
 from burnqed.core.errors import InputError
 from burnqed.training.ebm import Plan
-from burnqed.training.value import Job, split_groups, train_value
+from burnqed.training.value import Job, Split, split_groups, train_value
 from burnqed.trajectories.store import iter_rows
 from burnqed.value.calibration import read_calibration
 from burnqed.value.groups import Contrast, Contrasts, State, contrasts
@@ -201,15 +201,37 @@ def test_data_of_short_proofs_gets_a_warning(tmp_path: Path, data: Path) -> None
     assert watcher.warnings == []
 
 
-def test_slower_siblings_are_learnt_from_if_asked_and_never_judged_by() -> None:
+def test_slower_siblings_are_rivals_only_if_asked_for() -> None:
     names = [f"t{n}" for n in range(80)]
     given_up = found(names)
     paced = tuple(
-        replace(g, positive=State(f"quick {g.theorem}", -1.0), siblings=(), slower=("slow",))
+        replace(g, positive=State(f"quick {g.theorem}", -1.0), siblings=(), slower=(slow(g),))
         for g in given_up.groups
     )
     both = replace(given_up, paced=paced)
     assert split_groups(both, 0.4) == split_groups(given_up, 0.4)
     split = split_groups(both, 0.4, slower=True)
-    assert any(not g.siblings for g in split.train)
-    assert all(g.siblings for g in (*split.val, *split.test))
+    for side, without in zip(
+        (split.train, split.val, split.test), sides(split_groups(given_up, 0.4)), strict=True
+    ):
+        assert len(side) == 2 * len(without)
+        assert {g.siblings for g in side if g.positive.text.startswith("quick")} == {
+            (slow(g),) for g in without
+        }
+
+
+def slow(group: Contrast) -> State:
+    return State(f"slow {group.theorem}", -2.0)
+
+
+def sides(split: Split) -> tuple[tuple[Contrast, ...], ...]:
+    return split.train, split.val, split.test
+
+
+def test_figures_without_slower_siblings_stand_beside_those_with_them(
+    data: Path, tmp_path: Path
+) -> None:
+    told = train(job(data, plan={"steps": 1}, slower=True, val_share=0.5), tmp_path / "out")
+    alone = told["test_given_up"]
+    assert 0 < alone["groups"] <= told["test_groups"]
+    assert {"rank1", "chance", "logprob_rank1"} < set(alone)

@@ -128,12 +128,15 @@ def test_siblings_that_take_longer_are_known_but_no_negatives() -> None:
         step(0, "unknown", 8),
     ]
     groups = {g.positive.text: g for g in contrasts(PROOF, longer).groups}
-    assert {text: group.slower for text, group in groups.items()} == {"s1": ("s7",), "s7": ()}
+    assert {text: group.slower for text, group in groups.items()} == {
+        "s1": (State("s7", -1.0),),
+        "s7": (),
+    }
     assert all([s.text for s in group.siblings] == ["s2"] for group in groups.values())
     quick, slow = on_path(0, 2, 1), on_path(0, 4, 7)
     alone = contrasts([quick, on_path(1, 1)], [slow, on_path(7, 3)])
     assert alone.groups == ()
-    assert [(g.positive.text, g.slower) for g in alone.paced] == [("s1", ("s7",))]
+    assert [(g.positive.text, g.slower) for g in alone.paced] == [("s1", (State("s7", -1.0),))]
 
 
 def test_statistics_say_whether_there_is_anything_to_learn() -> None:

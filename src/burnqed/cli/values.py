@@ -96,7 +96,10 @@ def guide(directory: Path | None, encoder: str | None, anyway: bool, prepared: P
         scorer = Scorer(saved, served, calibration)
         return Guide(scorer, scoring, about, _training(saved), served.close)
     from burnqed.value.encoder import LocalEncoder
+    from burnqed.value.words import WORDS, WordsEncoder
 
+    if saved.encoder.model == WORDS:
+        return Guide(Scorer(saved, WordsEncoder(), calibration), scoring, about, _training(saved))
     loaded = _loaded(saved, encoder, prepared)
     local = LocalEncoder(loaded, saved.encoder.pooling, saved.encoder.layer)
     return Guide(Scorer(saved, local, calibration, loaded.thread), scoring, about, _training(saved))

@@ -1,9 +1,9 @@
 """Groups of states, and what the positive of each is held against in a step.
 
-Siblings come first; then, where that is asked for, siblings that led to a longer proof; then other
-states that the same theorem's searches gave up; then, where that is asked for, states of other theorems
-in the batch. The latter are negatives because they are about another goal. A head that does not see
-goals gets only those that were given up: a state on a path is no negative by itself.
+Siblings come first; then other states that the same theorem's searches gave up; then, where that is
+asked for, states of other theorems in the batch. The latter are negatives because they are about
+another goal. A head that does not see goals gets only those that were given up: a state on a path is no
+negative by itself.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ class Places:
     siblings: tuple[int, ...]
     others: tuple[int, ...]
     remaining: int
-    slower: tuple[int, ...] = ()
 
 
 class Negatives:
@@ -44,7 +43,7 @@ class Negatives:
 
     def _of(self, group: Places, pool: list[tuple[str, int]], chance: random.Random) -> list[int]:
         chosen: dict[int, None] = {}
-        for source in (group.siblings, group.slower, group.others):
+        for source in (group.siblings, group.others):
             fresh = [state for state in source if state not in chosen]
             short = self._k - len(chosen)
             chosen.update(dict.fromkeys(chance.sample(fresh, min(short, len(fresh)))))

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
@@ -36,6 +36,7 @@ from burnqed.value.energy import EnergyHead, HeadConfig
 from burnqed.value.groups import Contrast, Contrasts, contrasts
 from burnqed.value.metrics import Group, by_depth, metrics
 from burnqed.value.saved import SavedHead, check_encoder, read_head
+from burnqed.value.words import WORDS
 
 EMBEDDINGS = "embeddings"
 _FEWEST = 2  # theorems on either side
@@ -49,7 +50,7 @@ class Job:
 
     data: tuple[Path, ...]
     conditioned: bool = True
-    slower: bool = False  # learn also to begin with what has the shorter proof
+    slower: bool = False  # siblings with longer proofs are rivals, too
     val_share: float = 0.2
     plan: Plan = field(default_factory=Plan)
     resume_from: Path | None = None  # a head to begin with
@@ -77,6 +78,7 @@ class Split:
     train: tuple[Contrast, ...]
     val: tuple[Contrast, ...]
     test: tuple[Contrast, ...]
+    left_out: int = 0  # groups held out by name, and the same as something that is not
 
 
 def train_value(
@@ -103,7 +105,7 @@ def train_value(
     if not _embed(states, encoder, cache, watcher):
         return None
     rows = torch.from_numpy(cache.get(states)).to(job.device)
-    material = _material(split, states, rows, job.slower)
+    material = _material(split, states, rows)
     if checkpoint:
         head = read_head(checkpoint).head.requires_grad_(True)
     elif first:
@@ -127,8 +129,9 @@ def train_value(
 def split_groups(found: Contrasts, share: float, slower: bool = False) -> Split:
     """By the theorems' names alone, and as policies split them: what one sets aside the other does.
 
-    `share` are the theorems that are not learnt from; half of them choose, half of them judge, and both
-    by what was given up alone.
+    `share` are the theorems that are not learnt from; half of them choose, half of them judge. With
+    `slower`, siblings whose proofs are longer stand behind those that were given up, as their like: a
+    search should not begin with either.
     """
     if not found.groups:
         raise InputError(
@@ -137,18 +140,25 @@ def split_groups(found: Contrasts, share: float, slower: bool = False) -> Split:
             hint=_MORE,
         )
     sides: tuple[list[Contrast], list[Contrast], list[Contrast]] = ([], [], [])
-    for group in found.groups if not slower else (*found.groups, *found.paced):
+    groups = tuple(_with_slower(found)) if slower else found.groups
+    for group in groups:
         judges = split_of(f"judges {group.theorem}", (0.0, 0.5, 0.5)) == "test"
         sides[1 + judges if is_validation(group.theorem, share) else 0].append(group)
-    train, val, test = _apart(sides[0], *([g for g in side if g.siblings] for side in sides[1:]))
+    train, val, test = _apart(*sides)
     counts = [len({group.theorem for group in side}) for side in (train, val, test)]
     if min(counts) < _FEWEST:
         raise InputError(
-            f"{len(found.groups)} groups of {sum(counts)} theorems are too few: {counts[0]} theorems "
+            f"{len(groups)} groups of {sum(counts)} theorems are too few: {counts[0]} theorems "
             f"learn, {counts[1]} choose the best step and {counts[2]} judge it; each needs {_FEWEST}",
             hint=f"{_MORE}; or another --val-share",
         )
-    return Split(tuple(train), tuple(val), tuple(test))
+    left_out = len(groups) - sum(map(len, (train, val, test)))
+    return Split(tuple(train), tuple(val), tuple(test), left_out)
+
+
+def _with_slower(found: Contrasts) -> Iterator[Contrast]:
+    for group in (*found.groups, *found.paced):
+        yield replace(group, siblings=(*group.siblings, *group.slower))
 
 
 def _apart(*sides: list[Contrast]) -> Iterator[list[Contrast]]:
@@ -196,6 +206,8 @@ def _first_head(job: Job, encoder: Encoder) -> SavedHead | None:
 
 def _new_head(job: Job, encoder: Encoder, material: Material) -> EnergyHead:
     torch.manual_seed(job.plan.seed)
+    if encoder.name.model == WORDS:  # what is rare would be the loudest of all, were it standardised
+        return EnergyHead(HeadConfig(encoder.name.width, job.conditioned, linear=True))
     head = EnergyHead(HeadConfig(encoder.name.width, job.conditioned))
     rows = {row for g in material.train for row in (g.goal, g.positive, *g.siblings, *g.others)}
     head.standardise(material.embeddings[sorted(rows)].cpu())
@@ -233,10 +245,10 @@ def _embed(states: Sequence[str], encoder: Encoder, cache: EmbeddingCache, watch
 
 def _texts(group: Contrast) -> list[str]:
     siblings = [state.text for state in group.siblings]
-    return [group.root_goal, group.positive.text, *siblings, *group.others, *group.slower]
+    return [group.root_goal, group.positive.text, *siblings, *group.others]
 
 
-def _material(split: Split, states: Sequence[str], embeddings: torch.Tensor, slower: bool) -> Material:
+def _material(split: Split, states: Sequence[str], embeddings: torch.Tensor) -> Material:
     row = {text: place for place, text in enumerate(states)}
 
     def places(groups: Sequence[Contrast]) -> tuple[Places, ...]:
@@ -249,7 +261,6 @@ def _material(split: Split, states: Sequence[str], embeddings: torch.Tensor, slo
                 siblings=tuple(row[state.text] for state in g.siblings),
                 others=tuple(row[text] for text in g.others),
                 remaining=g.remaining_steps,
-                slower=tuple(row[text] for text in g.slower) if slower else (),
             )
             for g in groups
         )
@@ -263,6 +274,22 @@ def _material(split: Split, states: Sequence[str], embeddings: torch.Tensor, slo
 def _by_logprob(groups: Sequence[Contrast]) -> list[Group]:
     """What the policy's log-probability alone says, as if it were an energy."""
     return [Group(-g.positive.logprob, tuple(-s.logprob for s in g.siblings), g.depth) for g in groups]
+
+
+def _given_up_alone(
+    groups: Sequence[Contrast], energies: Sequence[Group], logprob: Sequence[Group]
+) -> dict[str, float]:
+    """The figures without siblings that are merely slower."""
+    found: tuple[list[Group], list[Group]] = ([], [])
+    for group, *both in zip(groups, energies, logprob, strict=True):
+        kept = [place for place, state in enumerate(group.siblings) if state not in group.slower]
+        for side, told in zip(found if kept else (), both, strict=bool(kept)):
+            side.append(replace(told, negatives=tuple(told.negatives[place] for place in kept)))
+    if not found[0]:
+        return {"groups": 0}
+    ours, theirs = map(metrics, found)
+    told = {"rank1": ours.rank1, "chance": ours.chance, "logprob_rank1": theirs.rank1}
+    return {"groups": ours.groups, **told}
 
 
 def _counts(split: Split) -> dict[str, int]:
@@ -319,12 +346,11 @@ def _result(
         "data": found.statistics,
         "states": states,
         **_counts(split),
-        # Held out by name, and the same as something that was not.
-        "groups_left_out": len(found.groups)
-        - sum(bool(g.siblings) for g in (*split.train, *split.val, *split.test)),
+        "groups_left_out": split.left_out,
         **{key: best[key] for side in ("train", "val") for key in (f"{side}_loss", f"{side}_rank1")},
         **test.told("test"),
         "test_logprob_rank1": metrics(logprob).rank1,
+        "test_given_up": _given_up_alone(split.test, test.groups, logprob),
         "test_logprob_by_depth": {str(d): m.rank1 for d, m in by_depth(logprob).items()},
         "first_val_rank1": entries[0]["val_rank1"],
         "temperature": head.temperature.item(),

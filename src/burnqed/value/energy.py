@@ -8,6 +8,9 @@ what is small, and the temperature alone would run to its bound to make up for i
 
 What goes in is standardised. A few dimensions of a language model's hidden states are a thousand times
 as large as the others, and a head of bounded slope would see only these.
+
+A linear head has no hidden layers, for embeddings of words: thousands of dimensions, few of which are
+in any one state, and more layers learn them by heart.
 """
 
 from __future__ import annotations
@@ -35,12 +38,14 @@ class HeadConfig:
     width: int
     conditioned: bool = True
     dropout: float = 0.15
+    linear: bool = False
 
     @property
     def sizes(self) -> tuple[int, ...]:
         """Of the layers, from the input to the energy: 2048, 1024 and 512 for a width of 4096."""
         inputs = 3 * self.width if self.conditioned else self.width
-        return (inputs, *(max(_NARROWEST, self.width // part) for part in (2, 4, 8)), 1)
+        hidden = () if self.linear else (max(_NARROWEST, self.width // part) for part in (2, 4, 8))
+        return (inputs, *hidden, 1)
 
 
 class EnergyHead(nn.Module):
@@ -77,6 +82,8 @@ class EnergyHead(nn.Module):
         if self.config.conditioned:
             goal = (goal - self.mean) * self.scale
             hidden = torch.cat([hidden, goal, hidden * goal], dim=-1)
+        if self.config.linear:
+            hidden = self.dropout(hidden)
         # Outside of the layer, whose spectral norm would undo a smaller weight.
         hidden = self.log_gain.exp() * self.layers[0](hidden)
         for layer in self.layers[1:]:

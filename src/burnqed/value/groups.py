@@ -43,7 +43,7 @@ class Contrast:
     siblings: tuple[State, ...]
     others: tuple[str, ...]
     remaining_steps: int
-    slower: tuple[str, ...] = ()
+    slower: tuple[State, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,8 +168,9 @@ class _Theorem:
                         slower=self._slower(text, below),
                     )
 
-    def _slower(self, text: str, below: Iterable[str]) -> tuple[str, ...]:
-        return tuple(other for other in below if self.proved.get(other, 0) > self.proved[text])
+    def _slower(self, text: str, below: Mapping[str, float]) -> tuple[State, ...]:
+        steps = self.proved[text]
+        return tuple(State(t, logprob) for t, logprob in below.items() if self.proved.get(t, 0) > steps)
 
 
 def _read(runs: Iterable[Iterable[StepRow]]) -> dict[str, _Theorem]:

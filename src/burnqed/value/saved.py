@@ -20,6 +20,7 @@ from burnqed.policy.models.checks import WEIGHTS, check_whole, fingerprint, read
 from burnqed.policy.models.names import BEST
 from burnqed.value.encoder import EncoderName, Pooling
 from burnqed.value.energy import EnergyHead, HeadConfig
+from burnqed.value.words import WORDS
 
 CONFIG = "config.json"
 KIND = "burn-qed energy head"
@@ -118,7 +119,8 @@ def _read_config(path: Path) -> tuple[HeadConfig, EncoderName, str]:
         encoder = EncoderName(**content["encoder"])
         kinds = {f.name: int if f.name in ("width", "layer") else str for f in fields(encoder)}
         fitting = all(type(getattr(encoder, name)) is kind for name, kind in kinds.items())
-        fitting = fitting and encoder.pooling in get_args(Pooling) and encoder.settings is not None
+        known = encoder.model == WORDS or encoder.settings is not None
+        fitting = fitting and encoder.pooling in get_args(Pooling) and known
         if not fitting or config.width != encoder.width or config.width < 1:
             raise ValueError("its fields do not fit each other")
     except (KeyError, TypeError, ValueError, InputError) as error:

@@ -12,9 +12,11 @@ import typer
 from burnqed.cli import compose, policies, sets, tables
 from burnqed.cli.watch import Watch
 from burnqed.core.errors import InputError
+from burnqed.policy.models.strict import need_libraries
 
 if TYPE_CHECKING:  # it loads torch
     from burnqed.training.ebm import Told
+    from burnqed.value.embeddings import Encoder
 
 _BAD_END = 3
 
@@ -27,7 +29,12 @@ def value_command(
         ),
     ],
     model: Annotated[
-        str, typer.Option("--model", metavar="DIR", help="The policy's model, which encodes states.")
+        str,
+        typer.Option(
+            "--model",
+            metavar="DIR|words",
+            help="The policy's model, which encodes states; or words, which needs none.",
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="OUT", help="The training's directory.")],
     pooling: policies.PoolingOption = None,
@@ -135,16 +142,16 @@ def value_command(
     sets.check_out(out)
     if epochs is not None and steps is not None:
         raise InputError("--epochs and --steps both say when to end", hint="leave out one of them")
-    how = policies.pooling(pooling)
-    choice = policies.choice("local", model, device=device, dtype=dtype, prompt=prompt)
-    loaded = policies.load_model(choice)
+    need_libraries()
     from burnqed.training.ebm import Plan
     from burnqed.training.value import Job, train_value
-    from burnqed.value.encoder import LocalEncoder
+    from burnqed.value.words import WORDS
 
+    encoder, where, source = _encoder(model, pooling, layer, prompt, device, dtype)
     job = Job(
         data=tuple(data),
-        conditioned=not unconditioned,
+        # A linear head cannot make anything of a goal: it is the same for all that are compared.
+        conditioned=not unconditioned and model != WORDS,
         slower=slower,
         val_share=val_share,
         plan=Plan(
@@ -154,11 +161,10 @@ def value_command(
         ),
         resume_from=resume_from,
         embeddings=embeddings,
-        device=loaded.device,
-        source=str(loaded.model.name_or_path),
+        device=where,
+        source=source,
     )  # fmt: skip
     with Watch(_said, shown=not as_json) as watch:
-        encoder = LocalEncoder(loaded, how, -1 if layer is None else layer)
         result = train_value(job, encoder, out, watch, resume=resume)
     if result is None:
         stopped = watch.stopping.signal or signal.SIGTERM
@@ -171,6 +177,26 @@ def value_command(
             "try a lower --lr, or look at the embeddings"
         )
         raise typer.Exit(_BAD_END)
+
+
+def _encoder(
+    model: str, pooling: str | None, layer: int | None, prompt: str | None, device: str, dtype: str
+) -> tuple[Encoder, str, str]:
+    """What encodes states, where the head is computed, and where the encoder's model is."""
+    from burnqed.value.encoder import LocalEncoder
+    from burnqed.value.words import WORDS, WordsEncoder
+
+    how = policies.pooling(pooling)
+    if model == WORDS:
+        if pooling or prompt or layer is not None:
+            raise InputError(
+                "words are no model's hidden states", hint="leave out --pooling, --layer and --prompt"
+            )
+        return WordsEncoder(), "cpu", ""
+    choice = policies.choice("local", model, device=device, dtype=dtype, prompt=prompt)
+    loaded = policies.load_model(choice)
+    encoder = LocalEncoder(loaded, how, -1 if layer is None else layer)
+    return encoder, loaded.device, str(loaded.model.name_or_path)
 
 
 def _said(told: Told) -> str:
