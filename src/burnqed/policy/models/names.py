@@ -1,7 +1,7 @@
 """What a model's name means: a name of ours, a directory, a GGUF file, or a repository of the hub.
 
-A path that exists is never looked up anywhere else, and a hub is asked only for what looks like one of
-its names.
+A path that exists is never looked up anywhere else, nor is what a bundle brought along, and a hub is
+asked only for what looks like one of its names.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os.path
 import re
 from pathlib import Path
 
+from burnqed.core.cache import brought
 from burnqed.core.errors import InputError, NetworkError, SetupError
 from burnqed.policy.models import smollm2
 from burnqed.policy.models.checks import read_json
@@ -29,6 +30,9 @@ def find(name: str | Path, endpoint: str | None = None) -> Path:
     path = Path(name)
     if exists(path):
         return path / BEST if (path / BEST).is_dir() else path
+    carried = brought("models", str(name))
+    if carried is not None:
+        return carried
     if isinstance(name, str) and _HUB_NAME.fullmatch(name):
         return _from_hub(name, endpoint)
     raise InputError(

@@ -23,11 +23,18 @@ _REVISION = 1  # of what is made of the file; another one is made anew
 _LAST = "complete"  # written when everything else is
 
 
+def bundled_place(version: str) -> str:
+    """Where in a cache a bundle puts the model file, for machines that cannot install the package."""
+    return f"models/{PACKAGE}-{version}.gguf"
+
+
 def gguf_file() -> tuple[Path, str]:
-    """The installed package's model file, and the package's version."""
+    """The installed package's model file, or else a bundle's, and the package's version."""
     try:
         package = importlib.metadata.distribution(PACKAGE)
     except importlib.metadata.PackageNotFoundError as error:
+        for file in sorted(cache_root().glob(bundled_place("*")), reverse=True):
+            return file, file.stem.removeprefix(f"{PACKAGE}-")
         raise SetupError(
             f"{NAME} comes with {PACKAGE}, which is not installed", hint=INSTALL
         ) from error

@@ -1,0 +1,157 @@
+"""What a bundle carries besides Lean: theorem sets, models, value models, each with its name there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from burnqed.cli import tables
+from burnqed.core.cache import brought
+from burnqed.core.errors import BurnQedError, InputError
+from burnqed.data.benchmarks import BENCHMARKS, Benchmark, Packaged, is_here, load, stored
+from burnqed.data.index import read_index
+from burnqed.lean.embedded.bundle import Item
+from burnqed.policy.models import names, smollm2
+from burnqed.policy.models.checks import check_whole, read_json, weight_files
+
+_NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
+_BYTES = {"": 10**6, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
+
+
+def part_bytes(text: str) -> int:
+    """`60MB`, `64MiB`, `1.5GB`, or a number of MB; 0 is no limit."""
+    match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:([kmg]i?)?b)?", text.strip().lower())
+    if match is None or (match[2] is None and text.strip().lower().endswith("b")):
+        raise InputError(f"no size of parts: {text}", hint="such as 60MB or 64MiB; 0 is one file")
+    size = int(float(match[1]) * _BYTES[match[2] or ""])
+    if 0 < size < _BYTES["m"]:
+        raise InputError(f"parts of {text} are too many", hint="at least 1MB")
+    return size
+
+
+def carried(
+    sets: Sequence[str], models: Sequence[str], values: Sequence[Path], *, every_benchmark: bool
+) -> list[Item]:
+    """All that was asked for, and perhaps every benchmark that is here."""
+    items = [*_sets(sets, every_benchmark)]
+    for model in models:
+        items += (item for item in _model(model) if item not in items)
+    items += map(_value, values)
+    places = [item.place for item in items]
+    for item in items:
+        if places.count(item.place) > 1:
+            raise InputError(
+                f"two of what is carried would be the {item.kind} {item.name}",
+                hint="rename the folder or the file of one",
+            )
+    return items
+
+
+def _checked(name: str, given: str | Path) -> str:
+    if not _NAME.fullmatch(name):
+        raise InputError(
+            f"{given} would be called {name!r} there, which is no name",
+            hint="rename it: letters, digits, dots, - and _",
+        )
+    return name
+
+
+def _files(place: str, folder: Path) -> dict[str, Path]:
+    """The files of a folder; a link counts as what it leads to."""
+    found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
+    return {f"{place}/{path.relative_to(folder).as_posix()}": path for path in found}
+
+
+# --------------------------------------------------------------------------------------- sets
+
+
+def _sets(given: Sequence[str], every_benchmark: bool) -> Iterator[Item]:
+    asked = {name for name in given if name in BENCHMARKS}
+    for name, benchmark in BENCHMARKS.items():
+        if isinstance(benchmark.origin, Packaged):
+            continue  # it comes with burn-qed
+        if name in asked:
+            load(benchmark)  # says how to get it if it is not here
+        elif not every_benchmark or not is_here(benchmark) or not _usable(benchmark):
+            continue
+        place = f"benchmarks/{name}.json"
+        yield Item("set", name, place, {place: stored(benchmark)})
+    for text in dict.fromkeys(given):
+        if text in BENCHMARKS:
+            continue
+        path = Path(text) if names.exists(text) else brought("sets", text)
+        if path is None or not path.is_file():
+            raise InputError(
+                f"there is no benchmark and no index {text}",
+                hint="`burn-qed data benchmarks` lists the names; `burn-qed data index` makes files",
+            )
+        read_index(path)
+        name = _checked(path.stem, text)
+        if name in BENCHMARKS:
+            raise InputError(f"{text} has the name of a benchmark", hint="rename the file")
+        place = f"brought/sets/{name}.json"
+        yield Item("set", name, place, {place: path})
+
+
+def _usable(benchmark: Benchmark) -> bool:
+    try:
+        load(benchmark)
+    except BurnQedError as error:
+        tables.warn(f"{benchmark.name} is left out: {error.message}")
+        return False
+    return True
+
+
+# ------------------------------------------------------------------------------------- models
+
+
+def _model(given: str) -> Iterator[Item]:
+    """A model, and what it rests on."""
+    if given == smollm2.NAME:
+        file, version = smollm2.gguf_file()
+        place = smollm2.bundled_place(version)
+        yield Item("model", smollm2.NAME, place, {place: file})
+        return
+    path = names.find(given)
+    here = names.exists(given)
+    name = _checked(_folder_name(path) if here else given, given)
+    place = f"brought/models/{name}"
+    if path.is_file():
+        if path.suffix != ".gguf":
+            raise InputError(f"{path} is no model", hint="give a directory or a .gguf file")
+        yield Item("model", name, place, {f"{place}/{path.name}": path})
+        return
+    if (path / names.ADAPTER).is_file():
+        check_whole(path / "adapter_model.safetensors")
+        base, _ = names.find_base(path)
+        if base != smollm2.NAME and names.exists(base):
+            raise InputError(
+                f"the adapter {given} rests on {base}, a path that means nothing elsewhere",
+                hint=f"burn-qed export {given} --out DIR makes it one model; carry that",
+            )
+        yield from _model(base)
+    elif not any(path.glob("*.gguf")):
+        read_json(path / "config.json")
+        weight_files(path)
+    yield Item("model", name, place, _files(place, path))
+
+
+def _folder_name(path: Path) -> str:
+    """`nano` of runs/nano/best, of runs/nano and of nano.gguf."""
+    path = path.absolute()
+    return path.parent.name if path.name == names.BEST else path.stem if path.is_file() else path.name
+
+
+def _value(given: Path) -> Item:
+    """A head, with the few lines that its training says of it."""
+    directory = given if given.exists() else brought("values", str(given)) or given
+    best = directory / names.BEST if (directory / names.BEST).is_dir() else directory
+    read_json(best / "config.json")
+    check_whole(best / "model.safetensors")
+    name = _checked(_folder_name(best), given)
+    place = f"brought/values/{name}"
+    files = _files(f"{place}/{names.BEST}", best)
+    if best != directory and (directory / "result.json").is_file():
+        files[f"{place}/result.json"] = directory / "result.json"
+    return Item("value", name, place, files)
