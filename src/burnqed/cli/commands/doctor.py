@@ -155,4 +155,4 @@ def _print(findings: list[Finding]) -> None:
     for finding in findings:
         word, style = marks[finding.ok]
         table.add_row(Text(word, style=style), finding.what, finding.found, finding.fix)
-    Console().print(table)
+    Console(markup=False).print(table)  # `burn-qed[models]` is no markup
