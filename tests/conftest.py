@@ -14,6 +14,8 @@ from burnqed.lean.toolchain import Toolchain, embedded
 
 # A native Lean on the machine that runs the tests must not change what they test.
 os.environ["BURN_QED_TOOLCHAIN"] = "embedded"
+# Commands are started a few hundred times: half of a start is to compile our own source again.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
 @pytest.fixture(scope="session")

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.cli.in_process import burn_qed
+
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 ROOT = Path(__file__).parent.parent.parent
 
@@ -56,20 +58,20 @@ def test_against_a_statement(tmp_path: Path) -> None:
     task.write_text("def f (n : Nat) := n + 1\n\ntheorem t (n : Nat) : f n = n + 1 := by sorry\n")
     honest = tmp_path / "honest.lean"
     honest.write_text("def f (n : Nat) := n + 1\n\ntheorem t (n : Nat) : f n = n + 1 := rfl\n")
-    run("check", honest, "--against", task, code=0)
+    burn_qed("check", honest, "--against", task, code=0)
     changed = tmp_path / "changed.lean"
     changed.write_text(
         "def f (n : Nat) := 1 + n\n\ntheorem t (n : Nat) : f n = n + 1 := by\n  unfold f; omega\n"
     )
-    out = run("check", changed, "--against", task, "--json", code=1)
+    out = burn_qed("check", changed, "--against", task, "--json", code=1)
     assert "reference" in json.loads(out.stdout)["theorems"][0]["reason"]
     weaker = tmp_path / "weaker.lean"
     weaker.write_text("def f (n : Nat) := n + 1\n\ntheorem t (n : Nat) : f n = f n := rfl\n")
-    out = run("check", weaker, "--against", task, "--json", code=1)
+    out = burn_qed("check", weaker, "--against", task, "--json", code=1)
     assert "something else" in json.loads(out.stdout)["theorems"][0]["reason"]
     missing = tmp_path / "missing.lean"
     missing.write_text("def f (n : Nat) := n + 1\n")
-    out = run("check", missing, "--against", task, "--json", code=1)
+    out = burn_qed("check", missing, "--against", task, "--json", code=1)
     assert json.loads(out.stdout)["theorems"][0]["theorem"] == "t"
 
 
@@ -78,32 +80,32 @@ def test_imports_do_not_change_what_the_reference_means(tmp_path: Path) -> None:
     task, proof = tmp_path / "task.lean", tmp_path / "proof.lean"
     task.write_text("theorem t : 1 = 1 := sorry\n")
     proof.write_text("import Std.Data.HashMap\n\ntheorem t : 1 = 1 := rfl\n")
-    out = run("check", proof, "--against", task, "--json", code=1)
+    out = burn_qed("check", proof, "--against", task, "--json", code=1)
     assert "which the reference does not" in json.loads(out.stdout)["theorems"][0]["reason"]
     proof.write_text("import Lean\n\ntheorem t : 1 = 1 := rfl\n")
-    out = run("check", proof, "--json", code=1)
+    out = burn_qed("check", proof, "--json", code=1)
     assert "machinery" in json.loads(out.stdout)["theorems"][0]["reason"]
     task.write_text("def nothing := 1\n")
     proof.write_text("theorem t : 1 = 1 := rfl\n")
-    assert "states no theorem" in run("check", proof, "--against", task, code=2).stderr
+    assert "states no theorem" in burn_qed("check", proof, "--against", task, code=2).stderr
 
 
 @pytest.mark.lean
 def test_theorems_stand_in_the_order_of_the_file(tmp_path: Path) -> None:
     file = tmp_path / "order.lean"
     file.write_text("theorem z : 1 = 1 := rfl\n\ntheorem a : 1 = 1 := z\n\ntheorem m : 1 = 1 := a\n")
-    rows = json.loads(run("check", file, "--json", code=0).stdout)["theorems"]
+    rows = json.loads(burn_qed("check", file, "--json", code=0).stdout)["theorems"]
     assert [row["theorem"] for row in rows] == ["z", "a", "m"]
 
 
 def test_bad_input_is_told_apart(tmp_path: Path) -> None:
-    out = run("check", tmp_path / "absent.lean", code=2)
+    out = burn_qed("check", tmp_path / "absent.lean", code=2)
     assert "cannot read" in out.stderr
     binary = tmp_path / "binary.lean"
     binary.write_bytes(b"\xff\xfe\x00")
-    run("check", binary, code=2)
-    run("check", code=2)
-    run("nonsense", code=2)
+    burn_qed("check", binary, code=2)
+    burn_qed("check", code=2)
+    burn_qed("nonsense", code=2)
 
 
 @pytest.mark.lean
@@ -130,7 +132,7 @@ def test_doctor_is_all_green() -> None:
 
 def test_doctor_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BURN_QED_CACHE", str(tmp_path))
-    out = run("doctor", code=3)
+    out = burn_qed("doctor", code=3)
     assert "burn-qed lean install" in out.stdout
 
 
@@ -138,4 +140,4 @@ def test_doctor_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyP
     "command", [(), ("lean",), ("check",), ("doctor",), ("repl",), ("lean", "bundle")]
 )
 def test_help_teaches(command: tuple[str, ...]) -> None:
-    assert "Usage" in run(*command, "--help", code=0).stdout
+    assert "Usage" in burn_qed(*command, "--help", code=0).stdout

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from burnqed.lean.process import LaunchSpec
+from tests.cli.in_process import Done, burn_qed
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 
@@ -27,16 +28,8 @@ theorem price_small (n : Nat) : price n < 10 := by sorry
 """
 
 
-def data(
-    *arguments: str | Path, code: int, cwd: Path | None = None
-) -> subprocess.CompletedProcess[str]:
-    out = subprocess.run(
-        [BURN_QED, "data", *map(str, arguments)],
-        capture_output=True, text=True, timeout=300, check=False, cwd=cwd,
-    )  # fmt: skip
-    assert out.returncode == code, out
-    assert "Traceback" not in out.stderr
-    return out
+def data(*arguments: str | Path, code: int, cwd: Path | None = None) -> Done:
+    return burn_qed("data", *arguments, code=code, cwd=cwd)
 
 
 def theorems(path: Path) -> dict[str, dict[str, Any]]:
@@ -160,4 +153,7 @@ def test_a_benchmark_that_is_not_here_says_how_to_get_it(
 def test_the_benchmark_of_our_own_is_fine(tmp_path: Path, lean_launch: LaunchSpec) -> None:
     sample = tmp_path / "sample.json"
     data("index", "--set", "qed-core", "--sample", "10", "--seed", "5", "--out", sample, code=0)
-    assert "fine 10" in data("verify", sample, code=0).stdout
+    command = [BURN_QED, "data", "verify", str(sample)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, done
+    assert "fine 10" in done.stdout

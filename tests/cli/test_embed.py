@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from burnqed.trajectories.store import iter_rows
+from tests.cli.in_process import Done, burn_qed
 from tests.policy.tiny import tiny_llama
 from tests.trajectories.samples import write
 
@@ -21,14 +22,8 @@ def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_llama(tmp_path_factory.mktemp("embed") / "model")
 
 
-def embed(*arguments: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
-    out = subprocess.run(
-        [BURN_QED, "embed", *map(str, arguments)],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert out.returncode == code, out
-    assert "Traceback" not in out.stderr
-    return out
+def embed(*arguments: str | Path, code: int = 0) -> Done:
+    return burn_qed("embed", *arguments, code=code)
 
 
 def test_every_state_is_embedded_once(tmp_path: Path, model: Path) -> None:
@@ -36,7 +31,10 @@ def test_every_state_is_embedded_once(tmp_path: Path, model: Path) -> None:
     write(run / "trajectories", range(1, 6))
     rows = list(iter_rows(run / "trajectories"))
     states = {row.state for row in rows} | {row.root_goal for row in rows}
-    said = json.loads(embed(run, "--model", model, "--out", out, "--json").stdout)
+    command = [BURN_QED, "embed", *map(str, (run, "--model", model, "--out", out, "--json"))]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done
+    said = json.loads(done.stdout)
     assert (said["states"], said["computed"], said["kept"]) == (len(states),) * 3
     assert said["width"] == 32
     again = json.loads(embed(run, "--model", model, "--out", out, "--json").stdout)

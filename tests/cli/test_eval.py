@@ -15,14 +15,13 @@ import pytest
 from burnqed.evaluation.results import IterationResult, read_result
 from burnqed.lean.process import LaunchSpec
 from burnqed.trajectories.store import read_records
+from tests.cli.in_process import burn_qed
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 SMALL = ("--budgets", "1,3", "--candidates", "6", "--workers", "2")
 
 STATEMENTS = {
     "add_zero": "∀ n : Nat, n + 0 = n",
-    "and_comm": "∀ p q : Prop, p ∧ q → q ∧ p",
-    "append_length": "∀ xs ys : List Nat, (xs ++ ys).length = ys.length + xs.length",
     "triangle": "∀ n : Nat, 2 ∣ n * (n + 1)",
     "chain": "∀ p q r s : Prop, (p → q) → (q → r) → (r → s) → p → s ∧ r",
     "primes": "∀ n : Nat, ∃ p, n < p ∧ 2 ≤ p ∧ ∀ d, d ∣ p → d = 1 ∨ d = p",
@@ -59,7 +58,7 @@ def timeless(result: IterationResult) -> list[list[tuple[object, ...]]]:
 
 @pytest.fixture(scope="module")
 def first(tmp_path_factory: pytest.TempPathFactory, lean_launch: LaunchSpec) -> Path:
-    """Two attempts at the six theorems that nothing happened to."""
+    """Two attempts at the four theorems that nothing happened to."""
     folder = tmp_path_factory.mktemp("eval")
     evaluated(index(folder), "--pass-n", "2", "--out", folder / "run", code=0)
     return folder / "run"
@@ -71,8 +70,8 @@ def test_a_result_is_written(first: Path) -> None:
     assert result.budgets == (1, 3)
     assert result.attempts == 2
     assert result.benchmark.name == "made-up"
-    assert [b.total for b in result.budget_results] == [6, 6]
-    assert 0 < result.at(1).solved <= result.at(3).solved < 6
+    assert [b.total for b in result.budget_results] == [4, 4]
+    assert 0 < result.at(1).solved <= result.at(3).solved < 4
     for t in result.largest.per_theorem:
         assert t.proved == bool(t.proof) == (t.budget_at_proof is not None)
     summary = json.loads((first / "summary.json").read_text(encoding="utf-8"))
@@ -112,16 +111,16 @@ def test_errors_are_seen_and_counted(tmp_path: Path) -> None:
     ]
     done = evaluated(index(tmp_path, *wrong), "--json", "--out", tmp_path / "run", code=3)
     result = read_result(tmp_path / "run")
-    assert json.loads(done.stdout)["budget_results"][0]["total"] == 9
+    assert json.loads(done.stdout)["budget_results"][0]["total"] == 7
     for b in result.budget_results:
-        assert b.total == 9
+        assert b.total == 7
         assert b.errors == {"LeanMemoryExceeded": 1, "statement": 1, "unreadable": 1}
-        assert b.solved + sum(b.exhausted.values()) == 6
+        assert b.solved + sum(b.exhausted.values()) == 4
     failed = {t.name: t.detail for t in result.largest.per_theorem if t.outcome == "error"}
     assert "nowhere" in failed["wrong"]
     assert "Permission denied" in failed["unread"]
     resumed = evaluated(index(tmp_path, *wrong), "--resume", "--out", tmp_path / "run", code=3).stdout
-    for told in ("error: unreadable", "error: statement", "deadly", "9 theorems"):
+    for told in ("error: unreadable", "error: statement", "deadly", "7 theorems"):
         assert told in resumed
 
 
@@ -167,19 +166,15 @@ def test_bad_options_are_told_before_anything_is_done(
         {"name": "made-up", "theorems": [{"name": "a", "statement": "1 = 1", "split": "val"}]}
     )
     (tmp_path / "set.json").write_text(given, encoding="utf-8")
-    done = subprocess.run(
-        [BURN_QED, "eval", str(tmp_path / "set.json"), "--out", str(tmp_path / "run"), *options],
-        capture_output=True, text=True, timeout=60, check=False, cwd=tmp_path,
-    )  # fmt: skip
-    assert done.returncode == 2
-    assert told in done.stderr
+    place = (tmp_path / "set.json", "--out", tmp_path / "run")
+    assert told in burn_qed("eval", *place, *options, code=2, cwd=tmp_path).stderr
     assert not (tmp_path / "run").exists()
 
 
 def test_an_unknown_set_is_told(tmp_path: Path) -> None:
-    told = evaluated("no-such-set", "--out", tmp_path / "run", code=2).stderr
+    told = burn_qed("eval", "no-such-set", "--out", tmp_path / "run", code=2).stderr
     assert "burn-qed data benchmarks" in told
-    told = evaluated("some.lean", "--out", tmp_path / "run", code=2).stderr
+    told = burn_qed("eval", "some.lean", "--out", tmp_path / "run", code=2).stderr
     assert "burn-qed data index --lean some.lean" in told
-    told = evaluated(tmp_path / "absent.json", "--out", tmp_path / "run", code=2).stderr
+    told = burn_qed("eval", tmp_path / "absent.json", "--out", tmp_path / "run", code=2).stderr
     assert "cannot read" in told

@@ -16,17 +16,18 @@ from burnqed.core.errors import InputError
 from burnqed.lean.process import LaunchSpec
 from burnqed.policy.prompt import PromptSettings, write_settings
 from burnqed.trajectories.store import iter_rows
+from tests.cli.in_process import burn_qed
 from tests.policy.tiny import tiny_llama
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 STATES = [f"a b : Nat\n⊢ a + {i} + b = b + (a + {i})" for i in range(40)]
 
 
-def run(*arguments: str | Path, code: int = 0) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
     out = subprocess.run(
         [BURN_QED, *map(str, arguments)], capture_output=True, text=True, timeout=300, check=False
     )
-    assert out.returncode == code, out
+    assert out.returncode == 0, out
     assert "Traceback" not in out.stderr
     return out
 
@@ -94,7 +95,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
     ]
     pairs.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     base = tiny_llama(directory / "base")
-    run(
+    burn_qed(
         "train", "policy", "--data", pairs, "--base", base, "--out", directory / "run",
         "--method", "full",
         "--steps", "60", "--batch", "8", "--accumulate", "1", "--lr", "0.01", "--prompt", "colons",
@@ -103,7 +104,7 @@ def taught(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_a_taught_model_says_what_it_learnt(taught: Path) -> None:
-    asked = run("model", taught, "--ask", STATES[0].replace("\n", "\\n"), "--json")
+    asked = burn_qed("model", taught, "--ask", STATES[0].replace("\n", "\\n"), "--json")
     said = json.loads(asked.stdout)
     assert said["prompt"] == "colons"
     assert said["candidates"][0][0] == "omega"
@@ -129,7 +130,7 @@ def test_a_taught_model_proves_theorems(
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))
     assert (manifest["policy"], manifest["model"]) == (policy, str(taught.resolve()))
     assert len(manifest["model_identity"]) == 64
-    refused = run("search", "--theorems", index, "--out", tmp_path / "run", "--resume", code=2)
+    refused = burn_qed("search", "--theorems", index, "--out", tmp_path / "run", "--resume", code=2)
     assert "policy was" in refused.stderr, "another policy is another run"
 
 
@@ -154,11 +155,11 @@ def test_a_server_that_is_not_there_leaves_no_run_behind(tmp_path: Path) -> None
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         options = ("--policy", "sglang", "--url", url, "--prompt", "colons")
-        out = run("search", "--theorems", index, "--out", tmp_path / "run", *options, code=3)
+        out = burn_qed("search", "--theorems", index, "--out", tmp_path / "run", *options, code=3)
     assert url in out.stderr
     assert not (tmp_path / "run").exists()
 
 
 def test_a_model_that_is_not_there(tmp_path: Path) -> None:
-    out = run("prove", "1 = 1", "--model", tmp_path / "absent", code=2)
+    out = burn_qed("prove", "1 = 1", "--model", tmp_path / "absent", code=2)
     assert "absent" in out.stderr

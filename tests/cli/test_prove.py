@@ -15,6 +15,8 @@ from typing import Any
 
 import pytest
 
+from tests.cli.in_process import burn_qed
+
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 
 
@@ -153,26 +155,26 @@ def test_a_file_that_is_proved_in_part(tmp_path: Path) -> None:
 
 def test_bad_input_is_told_apart(tmp_path: Path) -> None:
     """Before any Lean is started: what is wrong, in one line, and exit code 2."""
-    assert "the input is empty" in run("", code=2).stderr
-    assert "the input is empty" in run("-", code=2, stdin=" \n").stderr
-    assert "cannot read" in run(tmp_path / "absent.lean", code=2).stderr
+    assert "the input is empty" in burn_qed("prove", "", code=2).stderr
+    assert "the input is empty" in burn_qed("prove", "-", code=2, stdin=" \n").stderr
+    assert "cannot read" in burn_qed("prove", tmp_path / "absent.lean", code=2).stderr
     binary = tmp_path / "binary.lean"
     binary.write_bytes(b"\xff\xfe\x00")
-    assert "cannot read" in run(binary, code=2).stderr
-    assert "--write needs a file" in run("1 = 1", "--write", code=2).stderr
+    assert "cannot read" in burn_qed("prove", binary, code=2).stderr
+    assert "--write needs a file" in burn_qed("prove", "1 = 1", "--write", code=2).stderr
     finished = tmp_path / "finished.lean"
     finished.write_text("theorem t : 1 = 1 := rfl\n")
-    assert "with a `sorry`" in run(finished, "--write", code=2).stderr
-    run(code=2)
-    run("1 = 1", "--nodes", "0", code=2)
+    assert "with a `sorry`" in burn_qed("prove", finished, "--write", code=2).stderr
+    burn_qed("prove", code=2)
+    burn_qed("prove", "1 = 1", "--nodes", "0", code=2)
 
 
 @pytest.mark.lean
 def test_what_is_no_theorem() -> None:
-    assert "has no `sorry`" in run("example : 1 = 1", code=2).stderr
-    assert "has no name, or is private" in run("private theorem t : 1 = 1", code=2).stderr
-    assert "already has a proof" in run("theorem t : 1 = 1 := rfl", code=2).stderr
-    assert "no module Nowhere" in run("1 = 1", "--import", "Nowhere", code=2).stderr
+    assert "has no `sorry`" in burn_qed("prove", "example : 1 = 1", code=2).stderr
+    assert "has no name, or is private" in burn_qed("prove", "private theorem t : 1 = 1", code=2).stderr
+    assert "already has a proof" in burn_qed("prove", "theorem t : 1 = 1 := rfl", code=2).stderr
+    assert "no module Nowhere" in burn_qed("prove", "1 = 1", "--import", "Nowhere", code=2).stderr
 
 
 def test_machinery_that_is_not_there(tmp_path: Path) -> None:
@@ -184,7 +186,7 @@ def test_machinery_that_is_not_there(tmp_path: Path) -> None:
 
 
 def test_help_teaches() -> None:
-    assert "Exit codes" in run("--help", code=0).stdout
+    assert "Exit codes" in burn_qed("prove", "--help", code=0).stdout
 
 
 # ----------------------------------------------------------------------------- interrupted

@@ -26,6 +26,7 @@ import pytest
 from burnqed.lean.process import LaunchSpec
 from burnqed.trajectories.schema import StepRow, TheoremRecord
 from burnqed.trajectories.store import iter_rows, read_records
+from tests.cli.in_process import Done, burn_qed
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 SMALL = ("--nodes", "2", "--candidates", "4", "--workers", "2")
@@ -59,17 +60,18 @@ def command(index: Path, out: Path, *options: str) -> list[str]:
     return [BURN_QED, "search", "--theorems", str(index), "--out", str(out), *SMALL, *options]
 
 
-def burn_qed(*arguments: str | Path, code: int) -> subprocess.CompletedProcess[str]:
-    out = subprocess.run(
-        [BURN_QED, *map(str, arguments)], capture_output=True, text=True, timeout=240, check=False
-    )
-    assert out.returncode == code, out
-    assert "Traceback" not in out.stderr
-    return out
-
-
 def search(index: Path, out: Path, *options: str, code: int) -> subprocess.CompletedProcess[str]:
-    return burn_qed(*command(index, out, *options)[1:], code=code)
+    done = subprocess.run(
+        command(index, out, *options), capture_output=True, text=True, timeout=240, check=False
+    )
+    assert done.returncode == code, done
+    assert "Traceback" not in done.stderr
+    return done
+
+
+def refused(index: Path, out: Path, *options: str) -> Done:
+    """A search that is over before any theorem is looked at."""
+    return burn_qed(*command(index, out, *options)[1:], code=2)
 
 
 @pytest.fixture(scope="module")
@@ -289,7 +291,7 @@ def test_a_finished_run_is_not_searched_again(index: Path, undisturbed: tuple[Pa
 def test_other_settings_are_another_run(
     index: Path, undisturbed: tuple[Path, str], options: tuple[str, ...], told: str
 ) -> None:
-    done = search(index, undisturbed[0], "--resume", *options, code=2)
+    done = refused(index, undisturbed[0], "--resume", *options)
     assert told in done.stderr
     assert "fix: resume with the same settings" in done.stderr
 
@@ -300,12 +302,12 @@ def test_other_theorems_are_another_run(
 ) -> None:
     changed = tmp_path / "index.json"
     changed.write_text(json.dumps({"theorems": theorems()[:39]}))
-    assert "theorems_checksum was" in search(changed, undisturbed[0], "--resume", code=2).stderr
+    assert "theorems_checksum was" in refused(changed, undisturbed[0], "--resume").stderr
 
 
 @pytest.mark.lean
 def test_a_run_is_not_begun_twice(index: Path, undisturbed: tuple[Path, str]) -> None:
-    done = search(index, undisturbed[0], code=2)
+    done = refused(index, undisturbed[0])
     assert f"{undisturbed[0]} holds a run already" in done.stderr
     assert "fix: --resume goes on with it" in done.stderr
 
@@ -354,15 +356,15 @@ def test_an_index_that_is_wrong(tmp_path: Path, content: Any, told: str | None) 
     if told is None:
         index.unlink()
         told = "cannot read"
-    done = search(index, out, code=2)
+    done = refused(index, out)
     assert str(index) in done.stderr
     assert told in done.stderr
     assert not out.exists()
 
 
 def test_options_that_are_wrong(index: Path, tmp_path: Path) -> None:
-    assert "leak-rule" in search(index, tmp_path / "run", "--leak-rule", "none", code=2).stderr
-    search(index, tmp_path / "run", "--nodes", "0", code=2)
+    assert "leak-rule" in refused(index, tmp_path / "run", "--leak-rule", "none").stderr
+    refused(index, tmp_path / "run", "--nodes", "0")
     burn_qed("search", "--theorems", index, code=2)
     assert not (tmp_path / "run").exists()
 

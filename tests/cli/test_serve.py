@@ -21,6 +21,7 @@ from burnqed.core.errors import InputError
 from burnqed.policy.models.load import load
 from burnqed.value.encoder import LocalEncoder
 from burnqed.value.served import ServedEncoder
+from tests.cli.in_process import burn_qed
 from tests.policy.servers import nobody
 from tests.policy.tiny import tiny_llama
 
@@ -49,13 +50,7 @@ def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], str
 
 
 def refused(*arguments: str | Path, code: int = 2) -> str:
-    out = subprocess.run(
-        [BURN_QED, "serve", "encode", *map(str, arguments)],
-        capture_output=True, text=True, timeout=120, check=False,
-    )  # fmt: skip
-    assert out.returncode == code, out
-    assert "Traceback" not in out.stderr
-    return out.stderr
+    return burn_qed("serve", "encode", *arguments, code=code).stderr
 
 
 def test_a_server_is_asked_and_stopped(model: Path) -> None:

@@ -20,6 +20,12 @@ class HonestFile:
     theorems: int
     reference: str | None = None
 
+    @property
+    def only_theorems(self) -> bool:
+        """Whether nothing in it could change what stands below it in a longer file."""
+        commands = [line for line in self.source.splitlines() if line and not line.startswith(" ")]
+        return self.reference is None and all(line.startswith("theorem ") for line in commands)
+
 
 @dataclass(frozen=True, slots=True)
 class HonestProof:

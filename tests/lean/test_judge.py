@@ -10,7 +10,7 @@ import pytest
 from burnqed.core.errors import StatementError
 from burnqed.core.types import LibraryConstant, Proposition, TheoremText
 from burnqed.lean import protocol, rules
-from burnqed.lean.judge import judge_file, judge_proof
+from burnqed.lean.judge import Verdict, judge_file, judge_proof
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.statement import split_header
@@ -27,13 +27,37 @@ async def judge_pool(lean_launch: LaunchSpec) -> AsyncIterator[Pool]:
         yield pool
 
 
-@pytest.mark.parametrize("case", HONEST, ids=lambda case: case.name)
-async def test_honest_files_are_accepted(judge_pool: Pool, case: HonestFile) -> None:
-    verdicts = await judge_file(judge_pool, case.source, case.reference)
+# A file costs two processes. Files of nothing but theorems are judged as one, each a namespace of it.
+TOGETHER = {case.name: f"Honest{i}" for i, case in enumerate(HONEST) if case.only_theorems}
+
+
+@pytest.fixture(scope="module")
+async def together(judge_pool: Pool) -> list[Verdict]:
+    cases = {case.name: case.source for case in HONEST}
+    spaces = [f"namespace {space}\n{cases[name]}\nend {space}\n" for name, space in TOGETHER.items()]
+    return await judge_file(judge_pool, "\n".join(spaces))
+
+
+def accepted(verdicts: list[Verdict], case: HonestFile) -> None:
     refused = {v.theorem: v.reason for v in verdicts if not v.accepted}
     assert not refused
     assert len(verdicts) == case.theorems
     assert all(v.level == "judged" for v in verdicts)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in HONEST if case.name in TOGETHER], ids=lambda case: case.name
+)
+def test_honest_theorems_are_accepted(together: list[Verdict], case: HonestFile) -> None:
+    prefix = f"{TOGETHER[case.name]}."
+    accepted([v for v in together if v.theorem.startswith(prefix)], case)
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in HONEST if case.name not in TOGETHER], ids=lambda case: case.name
+)
+async def test_honest_files_are_accepted(judge_pool: Pool, case: HonestFile) -> None:
+    accepted(await judge_file(judge_pool, case.source, case.reference), case)
 
 
 @pytest.mark.parametrize("case", HONEST_PROOFS, ids=lambda case: case.name)

@@ -159,21 +159,34 @@ function readHeader(fd) {
 
 // Fills the memory before the module is instantiated: its start function then finds its data in
 // place, and the constructors of the C++ run-time, which have run, are not run again.
-function restoreMemory(fd, header) {
-  const memory = new WebAssembly.Memory({ initial: header.pages, maximum: MAX_PAGES, shared: true });
+function restoreMemory(fd, header, memory) {
   const bytes = new Uint8Array(memory.buffer);
   let at = header.at;
   for (const [page, count] of header.extents) {
-    const size = count * PAGE;
-    for (let done = 0; done < size;) {
-      const got = fs.readSync(fd, bytes, page * PAGE + done, size - done, at + done);
-      if (got === 0) throw new Error('the snapshot is cut short');
-      done += got;
-    }
-    at += size;
+    readFully(fd, bytes.subarray(page * PAGE, (page + count) * PAGE), at);
+    at += count * PAGE;
   }
   fs.closeSync(fd);
-  return memory;
+}
+
+// Compiling copies the module's 110 MB. They are read into memory that the snapshot fills later, so
+// that no other has to be found (and cleared, by the kernel) for them; there always is such a place.
+function compileModule(header, memory) {
+  const fd = fs.openSync(path.join(dist, 'lean.wasm'), 'r');
+  const size = fs.fstatSync(fd).size;
+  const place = header.extents.find(([, count]) => count * PAGE >= size);
+  const bytes = place ? new Uint8Array(memory.buffer, place[0] * PAGE, size) : new Uint8Array(size);
+  readFully(fd, bytes, 0);
+  fs.closeSync(fd);
+  return new WebAssembly.Module(bytes);
+}
+
+function readFully(fd, bytes, at) {
+  for (let done = 0; done < bytes.length;) {
+    const got = fs.readSync(fd, bytes, done, bytes.length - done, at + done);
+    if (got === 0) throw new Error('a file of the installation is cut short');
+    done += got;
+  }
 }
 
 function restoreGlobals(header) {
@@ -232,11 +245,15 @@ function bootAndSave() {
 
 let header = null;
 let memory;
+let compiled;
 if (mode === 'serve') {
   process.env.LEAN_CATCHING = '1';   // threads look there too
   const fd = fs.openSync(snapshot, 'r');
   header = readHeader(fd);
-  memory = restoreMemory(fd, header);
+  memory = new WebAssembly.Memory({ initial: header.pages, maximum: MAX_PAGES, shared: true });
+  compiled = compileModule(header, memory);
+  trace('module compiled');
+  restoreMemory(fd, header, memory);
   trace('memory restored');
 }
 
@@ -248,6 +265,7 @@ globalThis.Module = {
   noInitialRun: true,
   leanRestored: header !== null,
   wasmMemory: memory,
+  instantiateWasm: compiled && ((imports, receive) => receive(new WebAssembly.Instance(compiled, imports), compiled)),
   INITIAL_MEMORY: 256 * MB,
   print: line => fs.writeSync(2, line + '\n'),
   printErr: line => fs.writeSync(2, line + '\n'),
