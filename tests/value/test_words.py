@@ -19,7 +19,8 @@ STATE = "n : Nat\nh : n < 3\n⊢ n * n < 9"
 
 
 def embedding(state: str) -> NDArray[np.float32]:
-    return WordsEncoder().encode([state])[0]
+    (row,) = WordsEncoder().encode([state])
+    return np.asarray(row)
 
 
 def test_a_state_is_its_words_wherever_they_stand() -> None:
@@ -58,9 +59,13 @@ def linear() -> EnergyHead:
 
 
 def test_a_linear_head_has_one_layer_of_norm_one(linear: EnergyHead) -> None:
-    assert [tuple(layer.weight.shape) for layer in linear.layers] == [(1, WIDTH)]
-    assert torch.linalg.matrix_norm(linear.layers[0].weight, 2).item() == pytest.approx(1, rel=1e-3)
+    (layer,) = linear.layers
+    weight = layer.get_parameter("parametrizations.weight.original")
+    assert weight.shape == (1, WIDTH)
     linear.eval()
+    rows = torch.from_numpy(WordsEncoder().encode([STATE]))
+    step = torch.autograd.functional.jacobian(lambda row: layer(row), rows)
+    assert step.norm().item() == pytest.approx(1, rel=1e-3)
     rows = torch.from_numpy(WordsEncoder().encode([STATE, "⊢ True", "⊢ False"]))
     energies = linear(rows, rows)
     both = linear((rows[1:2] + rows[2:]) / 2, rows[:1])

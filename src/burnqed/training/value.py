@@ -288,8 +288,8 @@ def _given_up_alone(
     if not found[0]:
         return {"groups": 0}
     ours, theirs = map(metrics, found)
-    told = {"rank1": ours.rank1, "chance": ours.chance, "logprob_rank1": theirs.rank1}
-    return {"groups": ours.groups, **told}
+    figures = {"rank1": ours.rank1, "chance": ours.chance, "logprob_rank1": theirs.rank1}
+    return {"groups": ours.groups, **figures}
 
 
 def _counts(split: Split) -> dict[str, int]:
