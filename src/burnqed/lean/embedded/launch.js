@@ -169,8 +169,8 @@ function restoreMemory(fd, header, memory) {
   fs.closeSync(fd);
 }
 
-// Compiling copies the module's 110 MB. They are read into memory that the snapshot fills later, so
-// that no other has to be found (and cleared, by the kernel) for them; there always is such a place.
+// Compiling copies the module's 110 MB. They are read into memory that the snapshot fills later, where
+// it has an extent of that size, so that no other has to be found (and cleared, by the kernel) for them.
 function compileModule(header, memory) {
   const fd = fs.openSync(path.join(dist, 'lean.wasm'), 'r');
   const size = fs.fstatSync(fd).size;
