@@ -89,7 +89,19 @@ def test_what_is_printed_for_people(tmp_path: Path, inputs: Path) -> None:
     config = json.loads((out / "best" / "config.json").read_text())
     assert config["encoder"]["pooling"] == "last"
     assert config["source"] == str(inputs / "model")
-    assert config["head"] == {"width": 32, "conditioned": False, "dropout": 0.15}
+    assert config["head"] == {"width": 32, "conditioned": False, "dropout": 0.15, "linear": False}
+
+
+def test_words_need_no_model(tmp_path: Path, inputs: Path) -> None:
+    out = tmp_path / "out"
+    words = ("--model", "words", "--embeddings", str(tmp_path / "words"))
+    result = train(inputs, out, *words, "--steps", "60", "--slower", "--no-in-batch")
+    assert result["test_rank1"] > 0.8 > result["test_logprob_rank1"]
+    config = json.loads((out / "best" / "config.json").read_text())
+    assert (config["encoder"]["model"], config["source"]) == ("words", "")
+    assert config["head"] == {"width": 2048, "conditioned": False, "dropout": 0.15, "linear": True}
+    with pytest.raises(InputError, match="no model's hidden states"):
+        invoke(inputs, tmp_path / "other", *words, "--layer", "0")
 
 
 def test_another_encoder_is_refused(tmp_path: Path, inputs: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,10 +16,11 @@ from burnqed.cli.main import app
 from burnqed.core.errors import InputError
 from burnqed.policy.models.load import load
 from burnqed.trajectories.store import iter_rows
-from burnqed.value.calibration import Rivals, Scored, calibrate, write_calibration
+from burnqed.value.calibration import CALIBRATION, Rivals, Scored, calibrate, write_calibration
 from burnqed.value.encoder import LocalEncoder
 from burnqed.value.energy import EnergyHead, HeadConfig
 from burnqed.value.saved import write_head
+from burnqed.value.words import WordsEncoder
 from tests.policy.tiny import tiny_llama
 
 pytestmark = pytest.mark.lean
@@ -69,6 +71,17 @@ def test_a_trusted_head_gives_every_node_an_energy(place: Path, tmp_path: Path) 
     assert manifest["value_alpha"] + manifest["value_beta"] == 1
     rows = list(iter_rows(tmp_path / "run" / "trajectories"))
     assert rows
+    assert all(row.energy is not None for row in rows)
+
+
+def test_a_head_on_words_guides_without_a_model(place: Path, tmp_path: Path) -> None:
+    head = EnergyHead(HeadConfig(WordsEncoder.name.width, conditioned=False, linear=True))
+    write_head(tmp_path / "words", head, WordsEncoder.name)
+    shutil.copy(place / "better" / CALIBRATION, tmp_path / "words" / CALIBRATION)
+    done, manifest = search(place, tmp_path / "run", "--value", tmp_path / "words")
+    assert (done.exit_code, manifest["value_used"]) == (0, True)
+    rows = list(iter_rows(tmp_path / "run" / "trajectories"))
+    assert len({row.energy for row in rows}) > 1
     assert all(row.energy is not None for row in rows)
 
 
