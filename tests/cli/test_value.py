@@ -83,6 +83,8 @@ def test_a_head_on_words_guides_without_a_model(place: Path, tmp_path: Path) -> 
     rows = list(iter_rows(tmp_path / "run" / "trajectories"))
     assert len({row.energy for row in rows}) > 1
     assert all(row.energy is not None for row in rows)
+    with pytest.raises(InputError, match="reads words"):
+        search(place, tmp_path / "other", "--value", tmp_path / "words", "--encoder", place / "model")
 
 
 def test_one_that_ranks_no_better_is_not_used_and_the_user_is_told(place: Path, tmp_path: Path) -> None:

@@ -12,7 +12,6 @@ import typer
 
 from burnqed.cli import tables
 from burnqed.cli.policies import Prepared
-from burnqed.core.cache import brought
 from burnqed.core.errors import InputError
 from burnqed.core.ports import Value
 from burnqed.evaluation.results import TrainingMetrics
@@ -76,8 +75,7 @@ def guide(directory: Path | None, encoder: str | None, anyway: bool, prepared: P
     from burnqed.value.saved import read_head
     from burnqed.value.scorer import Scorer, trusted
 
-    carried = None if directory.exists() else brought("values", str(directory))
-    saved = read_head(carried or directory)
+    saved = read_head(directory)
     calibration = read_calibration(saved.directory)
     used = trusted(calibration, policy_label(prepared.about), anyway, tables.warn)
     about = {
@@ -101,6 +99,11 @@ def guide(directory: Path | None, encoder: str | None, anyway: bool, prepared: P
     from burnqed.value.words import WORDS, WordsEncoder
 
     if saved.encoder.model == WORDS:
+        if encoder is not None:
+            raise InputError(
+                f"the head in {saved.directory} reads words, and no model encodes for it",
+                hint="leave out --encoder",
+            )
         return Guide(Scorer(saved, WordsEncoder(), calibration), scoring, about, _training(saved))
     loaded = _loaded(saved, encoder, prepared)
     local = LocalEncoder(loaded, saved.encoder.pooling, saved.encoder.layer)

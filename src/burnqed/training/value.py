@@ -280,14 +280,19 @@ def _given_up_alone(
     groups: Sequence[Contrast], energies: Sequence[Group], logprob: Sequence[Group]
 ) -> dict[str, float]:
     """The figures without siblings that are merely slower."""
-    found: tuple[list[Group], list[Group]] = ([], [])
-    for group, *both in zip(groups, energies, logprob, strict=True):
-        kept = [place for place, state in enumerate(group.siblings) if state not in group.slower]
-        for side, told in zip(found if kept else (), both, strict=bool(kept)):
-            side.append(replace(told, negatives=tuple(told.negatives[place] for place in kept)))
-    if not found[0]:
+
+    def without_slower(told: Sequence[Group]) -> list[Group]:
+        kept = []
+        for contrast, group in zip(groups, told, strict=True):
+            pairs = zip(contrast.siblings, group.negatives, strict=True)
+            negatives = tuple(energy for state, energy in pairs if state not in contrast.slower)
+            if negatives:
+                kept.append(replace(group, negatives=negatives))
+        return kept
+
+    if not without_slower(energies):
         return {"groups": 0}
-    ours, theirs = map(metrics, found)
+    ours, theirs = metrics(without_slower(energies)), metrics(without_slower(logprob))
     figures = {"rank1": ours.rank1, "chance": ours.chance, "logprob_rank1": theirs.rank1}
     return {"groups": ours.groups, **figures}
 

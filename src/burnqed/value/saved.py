@@ -14,6 +14,7 @@ from typing import Any, get_args
 
 import torch
 
+from burnqed.core.cache import brought
 from burnqed.core.errors import CorruptError, InputError
 from burnqed.core.runs import publish
 from burnqed.policy.models.checks import WEIGHTS, check_whole, fingerprint, read_json
@@ -63,7 +64,9 @@ def write_head(directory: Path, head: EnergyHead, encoder: EncoderName, source: 
 
 
 def read_head(directory: Path) -> SavedHead:
-    """The head in a directory, or in that of the training that made it."""
+    """The head in a directory, in that of the training that made it, or that a bundle brought."""
+    if not directory.exists():
+        directory = brought("values", str(directory)) or directory
     if (directory / BEST).is_dir():
         directory = directory / BEST
     if not directory.is_dir():

@@ -98,7 +98,10 @@ def _write(
     total = sum(path.stat().st_size for path in files.values())
     count = _Counter(progress)
     progress.stage("computing sums", total)
-    known = {inside: count(install.record(path), path) for inside, path in files.items()}
+    known = {}
+    for inside, path in files.items():
+        known[inside] = install.record(path)
+        count.add(path)
     manifest = {
         "format": FORMAT,
         "made_by": f"burn-qed {version('burn-qed')}",
@@ -123,7 +126,7 @@ def _write(
             raise InputError(
                 f"{path} changed while it was packed", hint="run it again when it is at rest"
             )
-        count(None, path)
+        count.add(path)
 
     packed = scratch / PACKED
     with (
@@ -160,10 +163,9 @@ class _Counter:
         self.done = 0
         self._progress = progress
 
-    def __call__(self, result: Any, path: Path) -> Any:
+    def add(self, path: Path) -> None:
         self.done += path.stat().st_size
         self._progress.at(self.done)
-        return result
 
 
 class _Compressor(io.RawIOBase):

@@ -16,8 +16,7 @@ NODE_FLAGS = (
     "--wasm-lazy-validation",
     "--single-threaded-gc",
     "--max-semi-space-size=8",
-    # Twice V8's own: a process that judges one proof ends before optimised code has paid for itself,
-    # and one that serves a search is not slower for it.
+    # Twice V8's own: a process that judges one proof ends before optimised code has paid for itself.
     "--wasm-tiering-budget=30000000",
 )
 
