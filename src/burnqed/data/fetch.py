@@ -33,20 +33,30 @@ from burnqed.lean.tokens import Token, tokenize
 
 def fetch(benchmark: Benchmark, local: Path | None) -> TheoremIndex:
     """Fetch a set that comes as files, check it, and keep it. `local` is a copy to take instead."""
+    if isinstance(benchmark.origin, Packaged) and local is None:
+        return load(benchmark)
+    index, content = _taken(benchmark, local)
+    _keep(benchmark, index, content)
+    return index
+
+
+def read_copy(benchmark: Benchmark, local: Path) -> TheoremIndex:
+    """The theorems of a copy that is here, which is read and not kept."""
+    return _taken(benchmark, local)[0]
+
+
+def _taken(benchmark: Benchmark, local: Path | None) -> tuple[TheoremIndex, dict[str, Any]]:
     match benchmark.origin:
         case Repository() as origin:
             content = _from_repository(benchmark.name, origin, local)
         case IndexFile(sha256):
             content = _from_file(benchmark, local, sha256)
-        case Packaged() if local is None:
-            return load(benchmark)
         case _:
             raise InputError(f"{benchmark.name} is made here, not fetched", hint="leave out --from")
     index = parse_index(benchmark.name, benchmark.name, content)
     if not index.entries:
         raise InputError(f"there is no theorem of {benchmark.name} in {local or 'what was fetched'}")
-    _keep(benchmark, index, content)
-    return index
+    return index, content
 
 
 async def build(benchmark: Benchmark, origin: LibrarySample, pool: Pool) -> TheoremIndex:

@@ -8,7 +8,7 @@ recorded of their statements is only for reading.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import dropwhile
 from pathlib import Path, PurePosixPath
@@ -16,7 +16,7 @@ from typing import Any
 
 from burnqed.core.errors import InputError
 from burnqed.core.types import LeakRule
-from burnqed.data.index import read_json
+from burnqed.data.json_stream import NotAList, elements
 
 # Where Lean's own sources lie: `src/lean/Init/Core.lean`, `src/lean/lake/Lake/Build.lean`.
 _SOURCE_FOLDERS = ("src", "lean", "lake", "library")
@@ -39,7 +39,7 @@ def read_leandojo(paths: Sequence[Path], leak_rule: LeakRule) -> Benchmark:
     entries: dict[str, dict[str, Any]] = {}
     left_out: list[str] = []
     for path in paths:
-        for number, theorem in enumerate(_listed(path), start=1):
+        for number, theorem in _listed(path):
             entry = _entry(path, number, theorem, leak_rule)
             name = str(entry["name"])
             # A private theorem has no name that another file could say.
@@ -59,14 +59,20 @@ def module_of(file_path: str) -> str:
     return ".".join(dropwhile(lambda part: part in _SOURCE_FOLDERS, parts))
 
 
-def _listed(path: Path) -> list[Any]:
-    content = read_json(path)
-    if not isinstance(content, list):
+def _listed(path: Path) -> Iterator[tuple[int, Any]]:
+    """Each theorem with its number. The files are too long to be held in memory whole."""
+    try:
+        with path.open(encoding="utf-8") as file:
+            yield from elements(file)
+    except NotAList as error:
         raise InputError(
             f"{path} is no LeanDojo benchmark: it is not a list of theorems",
             hint="give one of its split files, such as random/test.json",
-        )
-    return content
+        ) from error
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror}") from error
+    except ValueError as error:
+        raise InputError(f"{path} is not JSON: {error}") from error
 
 
 def _entry(path: Path, number: int, theorem: Any, leak_rule: LeakRule) -> dict[str, Any]:

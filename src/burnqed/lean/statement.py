@@ -127,7 +127,7 @@ def strip_proof(statement: TheoremText) -> str:
         raise StatementError(
             "no `theorem` in the statement", hint="write `theorem NAME BINDERS : TYPE`"
         )
-    if not found and _proof_mark(tokens[start:]):
+    if not found and _proof_mark(tokens[start:]) is not None:
         raise StatementError(
             "the theorem already has a proof", hint="leave `:= by sorry` to have it proved"
         )
@@ -139,8 +139,23 @@ def _last_theorem(tokens: Sequence[Token]) -> int | None:
     return marks[-1] if marks else None
 
 
-def _proof_mark(tokens: Sequence[Token]) -> bool:
-    """Whether a `:=` stands outside brackets, and not as part of a `let` or `have` in the type."""
+def split_proof(source: str) -> tuple[str, str, str]:
+    """A text that ends with a theorem and its proof: what stands before, the theorem, the proof.
+
+    The theorem is without, the proof behind its `:=`.
+    """
+    found = declarations(source)
+    if not found:
+        raise StatementError("it has no theorem")
+    at = found[-1].at
+    mark = _proof_mark([token for token in tokenize(source) if token.start >= at])
+    if mark is None:
+        raise StatementError(f"the proof of {found[-1].name} does not begin with `:=`")
+    return source[:at].strip(), source[at:mark].strip(), source[mark + len(":=") :].strip()
+
+
+def _proof_mark(tokens: Sequence[Token]) -> int | None:
+    """Where a `:=` stands outside brackets, and not as part of a `let` or `have` in the type."""
     depth = lets = 0
     for token in tokens:
         if token.text in CLOSERS:
@@ -151,9 +166,9 @@ def _proof_mark(tokens: Sequence[Token]) -> bool:
             lets += 1
         elif depth == 0 and token.text == ":=":
             if lets == 0:
-                return True
+                return token.start
             lets -= 1
-    return False
+    return None
 
 
 def _opening(statement: Statement) -> str:

@@ -16,6 +16,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from burnqed.cli import compose, sets, tables
+from burnqed.cli.commands import data_sources
 from burnqed.cli.progress import counted
 from burnqed.core.errors import InputError
 from burnqed.core.types import LeakRule
@@ -26,11 +27,13 @@ from burnqed.data.lean_files import Indexed, file_entries, imports_of
 from burnqed.data.leandojo import read_leandojo
 from burnqed.data.library import library_entries, sample, with_statements
 from burnqed.data.prover_jsonl import read_prover_jsonl
+from burnqed.data.sources.open import sources
 from burnqed.data.splits import read_shares, split_of
 from burnqed.data.verify import Verdict, Verified, verify
 from burnqed.lean.pool import Pool, run_sync
 
-app = typer.Typer(no_args_is_help=True, help="Theorem sets: what is to be proved.")
+app = typer.Typer(no_args_is_help=True, help="Theorem sets, and data to learn from.")
+app.command("sources")(data_sources.sources_command)
 
 
 # ------------------------------------------------------------------------------------- index
@@ -246,19 +249,31 @@ def benchmarks(as_json: compose.JsonOption = False) -> None:
 
 @app.command("fetch")
 def fetch_command(
-    name: Annotated[str, typer.Argument(help="A benchmark's name: `burn-qed data benchmarks`.")],
+    name: Annotated[
+        str,
+        typer.Argument(help="Of a benchmark (`burn-qed data benchmarks`) or a source (`… sources`)."),
+    ],
     local: Annotated[
         Path | None,
         typer.Option("--from", metavar="PATH", help="A copy here: a git checkout, a folder or a file."),
     ] = None,
+    revision: Annotated[
+        str | None,
+        typer.Option(help="Of a source on the hub: a commit or branch other than the pinned one."),
+    ] = None,
+    again: Annotated[bool, typer.Option("--again", help="Also if it is here already.")] = False,
     toolchain: compose.ToolchainOption = None,
     project: compose.ProjectOption = None,
+    as_json: compose.JsonOption = False,
 ) -> None:
-    """Bring a named benchmark onto this machine, checked against its pin.
+    """Bring a benchmark, or a source of data, onto this machine, checked against its pin.
 
     A repository is fetched with git at the pinned commit, whose name is a checksum of its files. With
     --from a checkout that has this commit serves as well; any other copy is taken as it is, and every
     result then says that it was not checked. core-300 is made from the running Lean's own library.
+
+    Sources come from the Hugging Face hub, or as an archive. Every row is read and checked once. Where
+    no commit is pinned, --revision says which one is meant.
 
     Examples:
 
@@ -266,11 +281,21 @@ def fetch_command(
 
         burn-qed data fetch minif2f-test --from ~/miniF2F-lean4
 
+        burn-qed data fetch lean-github
+
+        burn-qed data fetch numinamath-lean --revision main
+
     Exit codes: 0 it is here, 2 bad input, 3 it could not be fetched or is not what is pinned.
     """
+    if data_sources.is_source(name):
+        data_sources.fetch(name, local, revision, again, as_json)
+        return
     benchmark = BENCHMARKS.get(name)
     if benchmark is None:
-        raise InputError(f"no benchmark {name}", hint=f"one of: {', '.join(BENCHMARKS)}")
+        known = [*BENCHMARKS, *(info.name for info in sources() if info.name not in BENCHMARKS)]
+        raise InputError(f"no benchmark and no source {name}", hint=f"one of: {', '.join(known)}")
+    if revision is not None:
+        raise InputError(f"{name} is pinned: it has no other revision", hint="leave out --revision")
     match benchmark.origin:
         case LibrarySample(modules) as origin if local is None:
             _, spec = compose.lean(toolchain, project, modules)
@@ -282,6 +307,10 @@ def fetch_command(
             index = run_sync(work())
         case _:
             index = fetch(benchmark, local)
+    if as_json:
+        told = {"name": index.name, "theorems": len(index.entries), "checksum": index.checksum}
+        typer.echo(json.dumps({**told, "revision": index.revision}, ensure_ascii=False))
+        return
     typer.echo(f"{index.name}: {len(index.entries)} theorems, checksum {index.checksum}")
     typer.echo(f"from {index.revision}")
 

@@ -1,0 +1,116 @@
+"""What a source of data says about itself, and what its rows must look like.
+
+A source is a set that others publish, or one of the formats that are written here. What is not known
+of it is said to be unknown and never guessed: without a revision it is unpinned, and whoever fetches
+it says which one is meant.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Kind = Literal["steps", "proofs", "statements"]
+Shape = Literal["text", "number", "list", "object", "any"]
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """A column by name. `null`: a row may have no value in it. Not `needed`: a set may be without."""
+
+    name: str
+    shape: Shape = "text"
+    null: bool = False
+    needed: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Hub:
+    """Files of a data set on the Hugging Face hub; `revision` is a whole commit, empty if unpinned."""
+
+    repository: str
+    revision: str
+    files: tuple[str, ...]  # patterns, relative to the repository
+
+
+@dataclass(frozen=True, slots=True)
+class Archive:
+    """Files in one archive for download, pinned by the MD5 that its publisher tells."""
+
+    url: str
+    md5: str
+    files: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A benchmark: `data/benchmarks` says where it comes from and what pins it."""
+
+    benchmark: str
+    pin: str
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """No set but a format, that of files written here: there is nothing to download."""
+
+
+Origin = Hub | Archive | Named | Format
+
+
+@dataclass(frozen=True, slots=True)
+class SourceInfo:
+    """A source. `rows` counts the rows of its files, which need not be the steps; None: not known.
+
+    Every column must be declared: one that is not is an error, unless the source is `extendable`.
+    """
+
+    name: str
+    about: str
+    gives: tuple[Kind, ...]
+    origin: Origin
+    licence: str
+    lean: str
+    rows: int | None = None
+    columns: tuple[Column, ...] = ()
+    extendable: bool = False
+
+    @property
+    def revision(self) -> str:
+        """What pins it; empty if nothing does."""
+        match self.origin:
+            case Hub(revision=revision):
+                return revision
+            case Archive(md5=md5):
+                return f"md5 {md5}"
+            case Named(pin=pin):
+                return pin
+            case _:
+                return ""
+
+    @property
+    def repository(self) -> str:
+        """Where it is published."""
+        match self.origin:
+            case Hub(repository=repository):
+                return repository
+            case Archive(url=url):
+                return url
+            case Named(benchmark=name):
+                return f"the benchmark {name}"
+            case _:
+                return ""
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        return self.origin.files if isinstance(self.origin, Hub | Archive) else ()
+
+
+@dataclass(frozen=True, slots=True)
+class Stated:
+    """A theorem to be proved; `context` is what must stand before it (imports, opens)."""
+
+    source: str
+    theorem: str
+    statement: str
+    context: str = ""

@@ -1,0 +1,157 @@
+"""A published source brought onto this machine: downloaded, or taken from a copy; then checked.
+
+Every row is read once, so that what is wrong with it is known now. What an interrupted download left
+is used by the next.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+from burnqed.core.cache import lock
+from burnqed.core.errors import CorruptError, InfrastructureError, InputError
+from burnqed.data.sources import download
+from burnqed.data.sources.declared import Archive, Hub, SourceInfo
+from burnqed.data.sources.files import Part, locate, open_part
+from burnqed.data.sources.open import open_path
+from burnqed.data.sources.rows import Notes, rows_of
+from burnqed.data.sources.stored import Record, folder_of, is_stored, keep, stored
+
+_TOLD = 1000  # rows between two calls of `on_rows`
+
+
+def fetch_source(
+    info: SourceInfo,
+    local: Path | None,
+    revision: str | None,
+    notes: Notes,
+    *,
+    again: bool = False,
+    on_bytes: Callable[[int], None] = lambda _: None,
+    on_rows: Callable[[int], None] = lambda _: None,
+) -> Record:
+    """The source, here. `revision` is one that is wanted instead of the pinned one."""
+    if local is not None and revision is not None:
+        raise InputError("--from takes what is there", hint="leave out --revision")
+    folder = folder_of(info)
+    held = lock(folder)
+    try:
+        if is_stored(info) and local is None and revision is None and not again:
+            return stored(info)[0]
+        if local is None:
+            said, pinned, parts = _downloaded(info, revision, folder, on_bytes)
+            rows = _checked(info, parts, pinned, notes, on_rows)
+        else:
+            found = open_path(info, local).parts
+            said, pinned = _told(info, local, found)
+            rows = _checked(info, found, pinned, notes, on_rows)
+            parts = _put(found, folder / "copy")
+        sizes = {part.path.relative_to(folder).as_posix(): part.path.stat().st_size for part in parts}
+        record = Record(info.name, said, pinned, rows, sizes)
+        keep(info, record)
+        _remove_others(folder, parts)
+        return record
+    except OSError as error:
+        raise InfrastructureError(
+            f"cannot write to {folder}: {error.strerror or error}",
+            hint="free the disk or the rights, or set BURN_QED_CACHE to another folder",
+        ) from error
+    finally:
+        held.release()
+
+
+def _checked(
+    info: SourceInfo,
+    parts: tuple[Part, ...],
+    pinned: bool,
+    notes: Notes,
+    on_rows: Callable[[int], None],
+) -> int:
+    """How many rows there are, if all of them are as declared."""
+    rows = 0
+    for _ in rows_of(info, parts, notes):
+        rows += 1
+        if rows % _TOLD == 0:
+            on_rows(_TOLD)
+    on_rows(rows % _TOLD)
+    if info.rows not in (None, rows):
+        said = f"{info.name} has {rows} rows, and should have {info.rows}"
+        if pinned:
+            raise CorruptError(said, hint=f"burn-qed data fetch {info.name} --again")
+        notes.on_problem(f"{said}: it is another revision, or not all of it")
+    return rows
+
+
+# ------------------------------------------------------------------------------------ the files
+
+
+def _downloaded(
+    info: SourceInfo, revision: str | None, folder: Path, on_bytes: Callable[[int], None]
+) -> tuple[str, bool, tuple[Part, ...]]:
+    match info.origin:
+        case Hub(repository, pin, files):
+            wanted = revision or pin
+            if not wanted:
+                raise InputError(
+                    f"{info.name} is unpinned: which commit of {repository} is meant is not known here",
+                    hint="give --revision COMMIT, or --revision main for what is there today: the "
+                    "commit that it stands for is written down",
+                )
+            commit = download.resolve(repository, wanted)
+            place = folder / commit
+            download.download(repository, commit, files, place)
+            parts = locate(place, files)
+            if not parts:
+                raise CorruptError(f"{repository} has no {', '.join(files)} at {commit[:12]}")
+            return f"commit {commit} of {repository}", commit == pin, parts
+        case Archive(url, md5, files):
+            if revision is not None:
+                raise InputError(
+                    f"{info.name} is one archive, and has no revisions", hint="leave it out"
+                )
+            folder.mkdir(parents=True, exist_ok=True)
+            archive = folder / url.rsplit("/", 1)[-1]
+            download.download_file(url, md5, archive, on_bytes)
+            found = locate(archive, files)
+            if not found:
+                raise CorruptError(f"{url} has no {', '.join(files)}")
+            parts = _put(found, folder / md5)
+            archive.unlink()
+            return f"md5 {md5} of {url}", True, parts
+        case _:
+            raise InputError(f"{info.name} cannot be downloaded", hint="give a copy with --from PATH")
+
+
+def _told(info: SourceInfo, local: Path, found: tuple[Part, ...]) -> tuple[str, bool]:
+    """Which revision a copy is. Only of an archive can be told that it is the published one."""
+    origin = info.origin
+    if isinstance(origin, Archive) and found[0].member and download.md5_of(local) == origin.md5:
+        return f"md5 {origin.md5} of {origin.url}", True
+    return f"a local copy ({local.name}), not checked against a pin", False
+
+
+def _put(parts: tuple[Part, ...], place: Path) -> tuple[Part, ...]:
+    """Copies of these files in a folder that holds nothing else, there whole or not at all."""
+    unfinished = place.with_name(f".{place.name}.tmp")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    unfinished.mkdir(parents=True)
+    names = dict.fromkeys(part.name for part in parts)
+    if len(names) < len(parts):
+        raise InputError("two of the files have one name", hint="give the folder that has them once")
+    for part in parts:
+        with open_part(part) as read, (unfinished / part.name).open("wb") as write:
+            shutil.copyfileobj(read, write, 1 << 20)
+    if place.exists():
+        shutil.rmtree(place)
+    unfinished.replace(place)
+    return tuple(Part(place / name) for name in names)
+
+
+def _remove_others(folder: Path, parts: tuple[Part, ...]) -> None:
+    """What was here of other revisions; nothing reads it any more."""
+    used = {part.path.relative_to(folder).parts[0] for part in parts}
+    for path in folder.iterdir():
+        if path.is_dir() and path.name not in used:
+            shutil.rmtree(path, ignore_errors=True)

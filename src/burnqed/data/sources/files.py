@@ -1,0 +1,110 @@
+"""Where the files of a source are: a file, a folder laid out as it was published, or an archive."""
+
+from __future__ import annotations
+
+import tarfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path, PurePosixPath
+from typing import IO
+
+from burnqed.core.errors import InputError
+
+_DATA = ("*.parquet", "*.jsonl", "*.json", "*.jsonl.gz", "*.json.gz")
+_ARCHIVES = (".tar.gz", ".tgz", ".tar")
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A file, or a member of an archive."""
+
+    path: Path
+    member: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.path} ({self.member})" if self.member else str(self.path)
+
+    @property
+    def name(self) -> str:
+        return PurePosixPath(self.member).name if self.member else self.path.name
+
+
+@contextmanager
+def open_part(part: Part) -> Iterator[IO[bytes]]:
+    if not part.member:
+        with part.path.open("rb") as file:
+            yield file
+        return
+    with _tar(part.path) as archive:
+        content = archive.extractfile(part.member)
+        if content is None:
+            raise InputError(f"{part} is no file")
+        with content:
+            yield content
+
+
+def locate(path: Path, patterns: Sequence[str]) -> tuple[Part, ...]:
+    """The files below `path` that these patterns name, in the order of the patterns; `path`, if a file.
+
+    A folder may be the published one, hold it, or be the part of it that has the files. Without
+    patterns, all files of data that lie in it. None found: none returned.
+    """
+    try:
+        if path.name.endswith(_ARCHIVES) and path.is_file():
+            return tuple(Part(path, name) for name in _chosen(_members(path), patterns))
+        if not path.is_dir():
+            path.stat()
+            return (Part(path),)
+        if not patterns:
+            return tuple(Part(p) for p in sorted({p for d in _DATA for p in path.glob(d)}))
+        # Not what a download in progress leaves, nor what a version control system keeps.
+        names = sorted(p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file())
+        here = [name for name in names if not any(x.startswith(".") for x in name.split("/"))]
+        return tuple(Part(path / name) for name in _chosen(here, patterns))
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+
+
+def describe(path: Path) -> str:
+    """What is in a folder or an archive, in a few words, for errors."""
+    try:
+        names = sorted(p.name for p in path.iterdir()) if path.is_dir() else _members(path)
+    except OSError:
+        return "nothing that can be read"
+    return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "") or "nothing"
+
+
+def _chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:
+    """By the whole pattern, else below one folder, else by the last part of the pattern alone."""
+    for form in (lambda p: p, lambda p: f"*/{p}", lambda p: PurePosixPath(p).name):
+        found = [n for p in patterns for n in names if _matches(n, form(p))]
+        if found:
+            return list(dict.fromkeys(found))
+    return []
+
+
+def _matches(name: str, pattern: str) -> bool:
+    """As a shell matches: a `*` does not go over a `/`."""
+    parts, wanted = name.split("/"), pattern.split("/")
+    if len(parts) != len(wanted):
+        return False
+    return all(
+        fnmatch(part, want) or fnmatch(part, f"{want}.gz")
+        for part, want in zip(parts, wanted, strict=True)
+    )
+
+
+def _members(path: Path) -> list[str]:
+    with _tar(path) as archive:
+        return [member.name for member in archive if member.isfile()]
+
+
+@contextmanager
+def _tar(path: Path) -> Iterator[tarfile.TarFile]:
+    try:
+        with tarfile.open(path) as archive:
+            yield archive
+    except (tarfile.TarError, EOFError) as error:
+        raise InputError(f"{path} is no archive that can be read: {error}") from error

@@ -1,0 +1,75 @@
+"""LeanDojo Benchmark 4: Mathlib, traced. A row is a theorem with the tactics of its proof.
+
+About half of the theorems are proved by terms and have no tactics; they are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from burnqed.core.errors import InputError
+from burnqed.data.sources.declared import Archive, Column, SourceInfo
+from burnqed.data.sources.places import Places
+from burnqed.data.sources.rows import Notes, Row
+from burnqed.data.steps import Step
+
+INFO = SourceInfo(
+    name="leandojo",
+    about="LeanDojo Benchmark 4 v10: Mathlib traced, a theorem a row",
+    gives=("steps",),
+    origin=Archive(
+        "https://zenodo.org/records/12740403/files/leandojo_benchmark_4.tar.gz",
+        "25e1ee60cd8925b9d2e8673ddcc34b4c",
+        # The other split, novel_premises, has the same theorems.
+        ("random/train.json", "random/val.json", "random/test.json"),
+    ),
+    licence="not confirmed",
+    lean="v4.10.0-rc1, Mathlib 29dcec0",
+    rows=122_517,
+    columns=(
+        Column("url"),
+        Column("commit"),
+        Column("file_path"),
+        Column("full_name"),
+        Column("start", "any"),
+        Column("end", "any"),
+        Column("traced_tactics", "list"),
+        Column("theorem_statement", null=True, needed=False),
+    ),
+)
+_TEXTS = ("tactic", "state_before", "state_after")
+_TACTIC = frozenset({*_TEXTS, "annotated_tactic"})
+
+
+def steps(rows: Iterable[Row], notes: Notes) -> Iterator[Step]:
+    places = Places()
+    for row in rows:
+        key = (
+            row.values["url"],
+            row.values["file_path"],
+            row.text("full_name"),
+            str(row.values["start"]),
+        )
+        traced = row.values["traced_tactics"]
+        if not traced:
+            notes.counts["term proofs"] += 1
+        for at, told in enumerate(traced, start=1):
+            tactic, before, after = _tactic(row, at, told)
+            name, depth = places.step(key, row.values["full_name"])
+            yield Step(INFO.name, name, before, tactic, depth, after)
+
+
+def _tactic(row: Row, at: int, told: Any) -> tuple[str, str, str]:
+    def wrong(what: str) -> InputError:
+        return row.wrong(f"tactic {at} of `traced_tactics` {what}")
+
+    if not isinstance(told, dict):
+        raise wrong("is not an object")
+    missing, unknown = sorted(_TACTIC - told.keys()), sorted(told.keys() - _TACTIC)
+    if missing or unknown:
+        raise wrong(f"lacks `{missing[0]}`" if missing else f"has unknown `{unknown[0]}`")
+    for key in _TEXTS:
+        if not isinstance(told[key], str) or not told[key].strip():
+            raise wrong(f"has a `{key}` that is no text, or empty")
+    return told["tactic"], told["state_before"], told["state_after"]

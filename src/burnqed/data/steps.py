@@ -1,0 +1,32 @@
+"""One tactic of a human or found proof, as data: what every source yields and every tool reads."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A tactic and the state it was used at. `depth` counts from 0 at the theorem's start.
+
+    `after` is the state it led to, where the source says so ("no goals" for none); `source` names where it
+    comes from, and keeps equal theorems of two sources apart.
+    """
+
+    source: str
+    theorem: str
+    state: str
+    tactic: str
+    depth: int
+    after: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class WholeProof:
+    """A theorem with its whole proof as text; `context` is what must stand before it (imports, opens)."""
+
+    source: str
+    theorem: str
+    statement: str
+    proof: str
+    context: str = ""
