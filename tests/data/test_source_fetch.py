@@ -156,6 +156,7 @@ def test_what_was_changed_since_is_refused(folder: Path, small: SourceInfo) -> N
         read_steps("lean-github")
     record = folder_of(small) / "source.json"
     told = json.loads(record.read_text())
+    assert len(told["sha256"]["copy/lean-github.parquet"]) == 64
     record.write_text(json.dumps({**told, "files": {"copy/lean-github.parquet": kept.stat().st_size}}))
     with pytest.raises(CorruptError, match="has 1 rows, and had 4 when it was fetched"):
         list(read_steps("lean-github"))
@@ -171,16 +172,15 @@ def test_what_was_changed_since_is_refused(folder: Path, small: SourceInfo) -> N
 
 
 @pytest.fixture
-def served(folder: Path) -> Iterator[Callable[[Path], str]]:
+def served(folder: Path) -> Iterator[Callable[..., str]]:
     """A server of one file, which can begin anywhere in it."""
-    ranges: list[str | None] = []
 
     class Handler(BaseHTTPRequestHandler):
         content = b""
+        most = 1 << 20
 
         def do_GET(self) -> None:
             begin = self.headers.get("Range")
-            ranges.append(begin)
             at = int(begin.removeprefix("bytes=").removesuffix("-")) if begin else 0
             if at >= len(self.content):
                 self.send_error(416)
@@ -188,7 +188,7 @@ def served(folder: Path) -> Iterator[Callable[[Path], str]]:
             self.send_response(206 if begin else 200)
             self.send_header("Content-Length", str(len(self.content) - at))
             self.end_headers()
-            self.wfile.write(self.content[at:])
+            self.wfile.write(self.content[at:][: self.most])
 
         def log_message(self, *_: object) -> None:
             pass
@@ -196,8 +196,8 @@ def served(folder: Path) -> Iterator[Callable[[Path], str]]:
     server = HTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
 
-    def serve(path: Path) -> str:
-        Handler.content = path.read_bytes()
+    def serve(path: Path, most: int = 1 << 20) -> str:
+        Handler.content, Handler.most = path.read_bytes(), most
         return f"http://127.0.0.1:{server.server_port}/{path.name}"
 
     yield serve
@@ -224,7 +224,7 @@ def made(folder: Path) -> tuple[Path, str]:
 
 
 def test_an_archive_is_fetched_and_gone_on_with(
-    folder: Path, served: Callable[[Path], str], dojo: Callable[[str, str], SourceInfo]
+    folder: Path, served: Callable[..., str], dojo: Callable[[str, str], SourceInfo]
 ) -> None:
     path, md5 = made(folder)
     info = dojo(served(path), md5)
@@ -243,8 +243,28 @@ def test_an_archive_is_fetched_and_gone_on_with(
         fetch_source(info, None, "main", Notes())
 
 
+def test_a_connection_that_ends_early_is_gone_on_with(
+    folder: Path, served: Callable[..., str], dojo: Callable[[str, str], SourceInfo]
+) -> None:
+    path, md5 = made(folder)
+    info = dojo(served(path, 50), md5)
+    part = folder_of(info) / f"{path.name}.part"
+    for size in (50, 100):
+        with pytest.raises(NetworkError, match="bytes too early"):
+            fetch_source(info, None, None, Notes())
+        assert part.stat().st_size == size
+    served(path)
+    assert fetch_source(info, None, None, Notes()).pinned
+    folder_of(info).joinpath("source.json").unlink()
+    for begun in (path.read_bytes(), b"something else", b"x" * 10_000):
+        part.write_bytes(begun)
+        told: list[int] = []
+        fetch_source(info, None, None, Notes(), again=True, on_bytes=told.append)
+        assert sum(told) == path.stat().st_size
+
+
 def test_an_archive_that_is_another(
-    folder: Path, served: Callable[[Path], str], dojo: Callable[[str, str], SourceInfo]
+    folder: Path, served: Callable[..., str], dojo: Callable[[str, str], SourceInfo]
 ) -> None:
     path, _ = made(folder)
     info = dojo(served(path), "0" * 32)

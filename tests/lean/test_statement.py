@@ -6,7 +6,15 @@ from hypothesis import strategies as st
 
 from burnqed.core.errors import StatementError
 from burnqed.core.types import LibraryConstant, Proposition, TheoremText
-from burnqed.lean.statement import header, split_header, strip_proof, with_proof, with_sorry
+from burnqed.lean.statement import (
+    Proved,
+    header,
+    split_header,
+    split_proof,
+    strip_proof,
+    with_proof,
+    with_sorry,
+)
 from tests.lean.honest import HONEST_PROOFS, HonestProof
 
 ENDINGS = (
@@ -124,3 +132,30 @@ def test_honest_proofs_are_written_out(entry: HonestProof) -> None:
     text = with_proof(entry.statement, entry.tactics)
     assert text.startswith(header(entry.statement))
     assert text.endswith("\n")
+
+
+@pytest.mark.parametrize(
+    "before", ["", "import Init\nopen Nat\n\n", "lemma a : 1 = 1 := rfl\n\n/-- a theorem -/\n"]
+)
+@pytest.mark.parametrize(
+    "stated",
+    [
+        "theorem t : 1 = 1",
+        "lemma t (n : Nat := 0) (h : let m := n; m = n) : n = n",
+        "theorem t : let x := 1; have := x; x = 1",
+        "theorem A.t -- := is not meant here\n  : 1 = 1",
+        "theorem t (h : " + " ∧ ".join(f"(let x := {k}; x = {k})" for k in range(12)) + ") : 1 = 1",
+    ],
+)
+@pytest.mark.parametrize("proof", ["rfl", "by\n  have h := 1\n  -- by a theorem\n  rfl", "by sorry"])
+def test_a_theorem_and_its_proof_are_taken_apart(before: str, stated: str, proof: str) -> None:
+    name = stated.split()[1]
+    assert split_proof(f"{before}{stated} := {proof}\n") == Proved(name, before.strip(), stated, proof)
+
+
+@pytest.mark.parametrize(
+    "text", ["", "def f := 1", "-- theorem t : 1 = 1 := rfl", "theorem t : P\n  | 0 => rfl"]
+)
+def test_what_has_no_theorem_with_a_proof(text: str) -> None:
+    with pytest.raises(StatementError):
+        split_proof(text)

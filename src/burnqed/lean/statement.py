@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 import textwrap
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import islice
 
 from burnqed.core.errors import StatementError
 from burnqed.core.types import (
@@ -22,6 +24,8 @@ from burnqed.lean.tokens import CLOSERS, Token, tokenize
 GOAL_NAME = "qed_goal"
 # Inside a type, a `:=` of its own goes with each of these.
 LOCAL = frozenset({"let", "have", "letI", "haveI"})
+_THEOREM, _MARK = re.compile(r"\b(theorem|lemma)\b"), re.compile(":=")
+_TRIED = 8  # times that a `:=` of a theorem's type is taken for the one before its proof
 UNFINISHED = re.compile(r"\s*(:=\s*(by\s+)?sorry|:=\s*by|:=|by\s+sorry)\s*\Z")
 
 
@@ -139,19 +143,38 @@ def _last_theorem(tokens: Sequence[Token]) -> int | None:
     return marks[-1] if marks else None
 
 
-def split_proof(source: str) -> tuple[str, str, str]:
-    """A text that ends with a theorem and its proof: what stands before, the theorem, the proof.
+@dataclass(frozen=True, slots=True)
+class Proved:
+    """A theorem with its proof, in parts; `:=` stands between the statement and the proof."""
 
-    The theorem is without, the proof behind its `:=`.
-    """
-    found = declarations(source)
+    name: str
+    context: str
+    statement: str
+    proof: str
+
+
+def split_proof(source: str) -> Proved:
+    """A text that ends with a theorem and its proof, taken apart."""
+    # Most proofs are much longer than their theorem, and need not be looked at.
+    words = list(_THEOREM.finditer(source))
+    if len(words) == 1:
+        for mark in islice(_MARK.finditer(source, words[0].end()), _TRIED):
+            with suppress(StatementError):
+                return _split(source, source[: mark.end()])
+    return _split(source, source)
+
+
+def _split(source: str, until: str) -> Proved:
+    """`until` is how much of the text is looked at to find the theorem and its `:=`."""
+    found = declarations(until)
     if not found:
         raise StatementError("it has no theorem")
-    at = found[-1].at
-    mark = _proof_mark([token for token in tokenize(source) if token.start >= at])
+    name, at = found[-1].name, found[-1].at
+    mark = _proof_mark([token for token in tokenize(until) if token.start >= at])
     if mark is None:
-        raise StatementError(f"the proof of {found[-1].name} does not begin with `:=`")
-    return source[:at].strip(), source[at:mark].strip(), source[mark + len(":=") :].strip()
+        raise StatementError(f"the proof of {name} does not begin with `:=`")
+    proof = source[mark + len(":=") :].strip()
+    return Proved(name, source[:at].strip(), source[at:mark].strip(), proof)
 
 
 def _proof_mark(tokens: Sequence[Token]) -> int | None:

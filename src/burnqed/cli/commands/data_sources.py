@@ -73,7 +73,7 @@ def fetch(name: str, local: Path | None, revision: str | None, again: bool, as_j
     if as_json:
         told = {
             "name": record.name, "rows": record.rows, "revision": record.revision,
-            "pinned": record.pinned, "files": list(record.files),
+            "pinned": record.pinned, "sha256": record.sha256,
         }  # fmt: skip
         typer.echo(json.dumps(told, ensure_ascii=False))
         return

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from burnqed.core.errors import CorruptError, InputError, NetworkError, SetupError
+from burnqed.data.sources.files import checksum
 
 _SECONDS = 60.0  # without a byte
 _BLOCK = 1 << 20
@@ -52,41 +52,47 @@ def download(repository: str, commit: str, files: Sequence[str], folder: Path) -
 
 def download_file(url: str, md5: str, path: Path, advance: Callable[[int], None]) -> None:
     """One file. What an earlier attempt left is gone on with; what is not the file is not kept."""
-    import urllib.error
-    import urllib.request
-
     part = path.with_name(f"{path.name}.part")
-    here = part.stat().st_size if part.is_file() else 0
-    request = urllib.request.Request(url, headers={"Range": f"bytes={here}-"} if here else {})
-    try:
-        with urllib.request.urlopen(request, timeout=_SECONDS) as reply:
-            goes_on = here > 0 and reply.status == 206
-            advance(here if goes_on else 0)
-            with part.open("ab" if goes_on else "wb") as file:
-                while block := reply.read(_BLOCK):
-                    file.write(block)
-                    advance(len(block))
-    except urllib.error.HTTPError as error:
-        if error.code == 416:  # nothing is left to fetch, or what is here is no part of it
-            pass
-        else:
-            raise NetworkError(f"cannot fetch {url}: {error}", hint=_OFFLINE) from error
-    except (OSError, urllib.error.URLError) as error:
-        reason = getattr(error, "reason", None) or error
-        raise NetworkError(f"cannot fetch {url}: {reason}", hint=_OFFLINE) from error
-    found = md5_of(part)
+    begun = part.stat().st_size if part.is_file() else 0
+    _append(url, part, begun, advance)
+    if begun and checksum(part, "md5") != md5:  # what was begun is of something else
+        advance(-part.stat().st_size)
+        part.unlink()
+        _append(url, part, 0, advance)
+    found = checksum(part, "md5")
     if found != md5:
         part.unlink()
         raise CorruptError(f"{url} is not what is pinned: its MD5 is {found}, not {md5}")
     part.replace(path)
 
 
-def md5_of(path: Path) -> str:
-    digest = hashlib.md5(usedforsecurity=False)
-    with path.open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+def _append(url: str, part: Path, begun: int, advance: Callable[[int], None]) -> None:
+    """Fetch what is behind the first `begun` bytes; all of it where the server cannot begin there."""
+    import urllib.error
+    import urllib.request
+    from http.client import HTTPException
+
+    request = urllib.request.Request(url, headers={"Range": f"bytes={begun}-"} if begun else {})
+    try:
+        with urllib.request.urlopen(request, timeout=_SECONDS) as reply:
+            goes_on = begun > 0 and reply.status == 206
+            advance(begun if goes_on else 0)
+            left = int(reply.headers.get("Content-Length") or 0)
+            with part.open("ab" if goes_on else "wb") as file:
+                while block := reply.read(_BLOCK):
+                    file.write(block)
+                    advance(len(block))
+                    left -= len(block)
+            if left > 0:
+                raise OSError(f"the connection ended {left} bytes too early")
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code != 416:  # there is nothing behind what is here already
+            raise NetworkError(f"cannot fetch {url}: {error}", hint=_OFFLINE) from error
+        advance(begun)
+    except (OSError, HTTPException) as error:
+        reason = getattr(error, "reason", None) or error
+        raise NetworkError(f"cannot fetch {url}: {reason}", hint=_OFFLINE) from error
 
 
 _OFFLINE = "where there is no network, give a copy: --from PATH, or SOURCE=PATH where it is used"

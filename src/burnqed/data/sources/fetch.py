@@ -14,7 +14,7 @@ from burnqed.core.cache import lock
 from burnqed.core.errors import CorruptError, InfrastructureError, InputError
 from burnqed.data.sources import download
 from burnqed.data.sources.declared import Archive, Hub, SourceInfo
-from burnqed.data.sources.files import Part, locate, open_part
+from burnqed.data.sources.files import Part, checksum, locate, open_part
 from burnqed.data.sources.open import open_path
 from burnqed.data.sources.rows import Notes, rows_of
 from burnqed.data.sources.stored import Record, folder_of, is_stored, keep, stored
@@ -48,8 +48,10 @@ def fetch_source(
             said, pinned = _told(info, local, found)
             rows = _checked(info, found, pinned, notes, on_rows)
             parts = _put(found, folder / "copy")
-        sizes = {part.path.relative_to(folder).as_posix(): part.path.stat().st_size for part in parts}
-        record = Record(info.name, said, pinned, rows, sizes)
+        names = {part.path.relative_to(folder).as_posix(): part.path for part in parts}
+        sizes = {name: path.stat().st_size for name, path in names.items()}
+        sums = {name: checksum(path, "sha256") for name, path in names.items()}
+        record = Record(info.name, said, pinned, rows, sizes, sums)
         keep(info, record)
         _remove_others(folder, parts)
         return record
@@ -79,7 +81,9 @@ def _checked(
     if info.rows not in (None, rows):
         said = f"{info.name} has {rows} rows, and should have {info.rows}"
         if pinned:
-            raise CorruptError(said, hint=f"burn-qed data fetch {info.name} --again")
+            raise CorruptError(
+                said, hint=f"burn-qed data fetch {info.name} --again; --from PATH takes a copy as it is"
+            )
         notes.on_problem(f"{said}: it is another revision, or not all of it")
     return rows
 
@@ -127,7 +131,7 @@ def _downloaded(
 def _told(info: SourceInfo, local: Path, found: tuple[Part, ...]) -> tuple[str, bool]:
     """Which revision a copy is. Only of an archive can be told that it is the published one."""
     origin = info.origin
-    if isinstance(origin, Archive) and found[0].member and download.md5_of(local) == origin.md5:
+    if isinstance(origin, Archive) and found[0].member and checksum(local, "md5") == origin.md5:
         return f"md5 {origin.md5} of {origin.url}", True
     return f"a local copy ({local.name}), not checked against a pin", False
 

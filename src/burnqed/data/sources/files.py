@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 import tarfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path, PurePosixPath
-from typing import IO
+from typing import IO, Literal
 
 from burnqed.core.errors import InputError
 
@@ -74,6 +75,14 @@ def describe(path: Path) -> str:
     except OSError:
         return "nothing that can be read"
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "") or "nothing"
+
+
+def checksum(path: Path, kind: Literal["md5", "sha256"]) -> str:
+    digest = hashlib.new(kind, usedforsecurity=False)
+    with path.open("rb") as file:
+        while block := file.read(1 << 20):
+            digest.update(block)
+    return digest.hexdigest()
 
 
 def _chosen(names: Sequence[str], patterns: Sequence[str]) -> list[str]:

@@ -28,13 +28,13 @@ def proofs(rows: Iterable[Row], notes: Notes) -> Iterator[WholeProof]:
     places = Places()
     for row in rows:
         try:
-            context, statement, proof = split_proof(row.text("full_proof"))
+            found = split_proof(row.text("full_proof"))
         except StatementError as error:
             notes.counts["unreadable"] += 1
             notes.on_problem(f"{row.where}: {error.message}")
             continue
         name = places.name(row.number, row.text("problem_id"))
-        yield WholeProof(INFO.name, name, statement, proof, context)
+        yield WholeProof(INFO.name, name, found.statement, found.proof, found.context)
 
 
 def statements(rows: Iterable[Row], notes: Notes) -> Iterator[Stated]:

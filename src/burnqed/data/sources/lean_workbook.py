@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from burnqed.core.errors import StatementError
-from burnqed.core.types import TheoremText
 from burnqed.data.sources.declared import Column, Hub, SourceInfo, Stated
 from burnqed.data.sources.places import Places
 from burnqed.data.sources.rows import Notes, Row
 from burnqed.data.steps import Step, WholeProof
-from burnqed.lean.statement import declarations, strip_proof
+from burnqed.lean.statement import split_proof
 
 _REPOSITORY, _REVISION = "internlm/Lean-Workbook", "2e066e310b2c6d2c27616927ae131f82901c8f1c"
 _LEAN = "v4.8.0-rc1, Mathlib of that tag"
@@ -103,11 +102,11 @@ def _stated(rows: Iterable[Row], notes: Notes) -> Iterator[tuple[Row, Stated]]:
     places = Places()
     for row in rows:
         try:
-            text = strip_proof(TheoremText(row.text("formal_statement"))).strip()
-            named = declarations(text)[-1].name
-        except (StatementError, IndexError) as error:
+            opened = split_proof(row.text("formal_statement"))
+        except StatementError as error:
             notes.counts["unreadable"] += 1
-            notes.on_problem(f"{row.where}: no theorem in `formal_statement` ({error})")
+            notes.on_problem(f"{row.where}: {error.message}")
             continue
-        name = places.name(row.number, named)
-        yield row, Stated(PROBLEMS.name, name, text, _CONTEXT)
+        name = places.name(row.number, opened.name)
+        context = f"{_CONTEXT}\n{opened.context}".strip()
+        yield row, Stated(PROBLEMS.name, name, opened.statement, context)

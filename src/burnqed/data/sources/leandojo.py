@@ -60,7 +60,7 @@ def steps(rows: Iterable[Row], notes: Notes) -> Iterator[Step]:
             yield Step(INFO.name, name, before, tactic, depth, after)
 
 
-def _tactic(row: Row, at: int, told: Any) -> tuple[str, str, str]:
+def _tactic(row: Row, at: int, told: Any) -> tuple[str, str, str | None]:
     def wrong(what: str) -> InputError:
         return row.wrong(f"tactic {at} of `traced_tactics` {what}")
 
@@ -70,6 +70,10 @@ def _tactic(row: Row, at: int, told: Any) -> tuple[str, str, str]:
     if missing or unknown:
         raise wrong(f"lacks `{missing[0]}`" if missing else f"has unknown `{unknown[0]}`")
     for key in _TEXTS:
-        if not isinstance(told[key], str) or not told[key].strip():
+        if not isinstance(told[key], str) or not (told[key].strip() or key == "state_after"):
             raise wrong(f"has a `{key}` that is no text, or empty")
-    return told["tactic"], told["state_before"], told["state_after"]
+        try:
+            told[key].encode()
+        except UnicodeEncodeError as error:
+            raise wrong(f"has a `{key}` that is not valid Unicode text") from error
+    return told["tactic"], told["state_before"], told["state_after"] or None

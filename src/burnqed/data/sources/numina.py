@@ -12,7 +12,7 @@ from burnqed.data.sources.declared import Column, Hub, SourceInfo, Stated
 from burnqed.data.sources.places import Places
 from burnqed.data.sources.rows import Notes, Row
 from burnqed.data.steps import WholeProof
-from burnqed.lean.statement import declarations, split_proof
+from burnqed.lean.statement import split_proof
 
 INFO = SourceInfo(
     name="numinamath-lean",
@@ -50,13 +50,13 @@ def proofs(rows: Iterable[Row], notes: Notes) -> Iterator[WholeProof]:
             notes.counts["no proof"] += 1
         for text in found:
             try:
-                context, statement, proof = split_proof(text)
+                proved = split_proof(text)
             except StatementError as error:
                 notes.counts["unreadable"] += 1
                 notes.on_problem(f"{row.where}: {error.message}")
                 continue
-            name = places.name(row.number, declarations(statement)[-1].name)
-            yield WholeProof(INFO.name, name, statement, proof, context)
+            name = places.name(row.number, proved.name)
+            yield WholeProof(INFO.name, name, proved.statement, proved.proof, proved.context)
 
 
 def _proofs(row: Row, notes: Notes) -> Iterator[str]:
@@ -76,10 +76,10 @@ def statements(rows: Iterable[Row], notes: Notes) -> Iterator[Stated]:
     places = Places()
     for row in rows:
         try:
-            context, statement, _ = split_proof(row.text("formal_statement"))
+            opened = split_proof(row.text("formal_statement"))
         except StatementError as error:
             notes.counts["unreadable"] += 1
             notes.on_problem(f"{row.where}: {error.message}")
             continue
-        name = places.name(row.number, declarations(statement)[-1].name)
-        yield Stated(INFO.name, name, statement, context)
+        name = places.name(row.number, opened.name)
+        yield Stated(INFO.name, name, opened.statement, opened.context)

@@ -17,13 +17,14 @@ _RECORD = "source.json"
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """What was fetched: which revision, how many rows, and each file with its size."""
+    """What was fetched: which revision, how many rows, and each file with its size and checksum."""
 
     name: str
     revision: str
     pinned: bool
     rows: int
     files: dict[str, int]
+    sha256: dict[str, str]
 
 
 def folder_of(info: SourceInfo) -> Path:
