@@ -49,7 +49,7 @@ def test_sources_are_listed_and_one_is_fetched_from_a_copy(tmp_path: Path) -> No
 
 def test_what_cannot_be_fetched(tmp_path: Path) -> None:
     out = data("fetch", "nothing", code=2, cache=tmp_path)
-    assert "no benchmark and no source nothing" in out.stderr
+    assert "no benchmark nothing, and no source" in out.stderr
     assert "lean-github" in out.stderr
     assert "--revision" in data("fetch", "goedel-workbook", code=2, cache=tmp_path).stderr
     bad = write(tmp_path / "bad.jsonl", [{**row, "more": 1} for row in LEAN_GITHUB])

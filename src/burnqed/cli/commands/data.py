@@ -293,7 +293,7 @@ def fetch_command(
     benchmark = BENCHMARKS.get(name)
     if benchmark is None:
         known = [*BENCHMARKS, *(info.name for info in sources() if info.name not in BENCHMARKS)]
-        raise InputError(f"no benchmark and no source {name}", hint=f"one of: {', '.join(known)}")
+        raise InputError(f"no benchmark {name}, and no source", hint=f"one of: {', '.join(known)}")
     if revision is not None:
         raise InputError(f"{name} is pinned: it has no other revision", hint="leave out --revision")
     match benchmark.origin:
