@@ -24,7 +24,7 @@ _LINE_SECONDS = 30.0  # between two lines where there is no terminal
 
 
 @contextmanager
-def counted(what: str, total: int, shown: bool) -> Iterator[Callable[[int], None]]:
+def counted(what: str, total: int | None, shown: bool) -> Iterator[Callable[[int], None]]:
     """A bar for work that is merely counted; call the function when so many more are done."""
     with Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),

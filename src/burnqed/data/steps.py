@@ -9,8 +9,8 @@ from dataclasses import dataclass
 class Step:
     """A tactic and the state it was used at. `depth` counts from 0 at the theorem's start.
 
-    `after` is the state it led to, where the source says so ("no goals" for none); `source` names where it
-    comes from, and keeps equal theorems of two sources apart.
+    `after` is the state it led to, where the source says so ("no goals" for none); `source` names where
+    it comes from, and keeps equal theorems of two sources apart.
     """
 
     source: str
@@ -23,7 +23,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class WholeProof:
-    """A theorem with its whole proof as text; `context` is what must stand before it (imports, opens)."""
+    """A theorem with its whole proof as text; `context` is what must stand before it (imports …)."""
 
     source: str
     theorem: str

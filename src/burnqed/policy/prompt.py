@@ -128,7 +128,7 @@ def prompt_ids(tokenizer: Tokenizer, settings: PromptSettings, state: str) -> li
     and of a target that is too long its end: a tactic works on the first goal's target.
     """
     format = FORMATS[settings.format]
-    start = _start(tokenizer)
+    start = start_ids(tokenizer)
 
     def encode(part: str) -> list[int]:
         return [*start, *_ids(tokenizer, prompt_text(format, part))]
@@ -168,7 +168,7 @@ def _ids(tokenizer: Tokenizer, text: str) -> list[int]:
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
 
 
-def _start(tokenizer: Tokenizer) -> list[int]:
+def start_ids(tokenizer: Tokenizer) -> list[int]:
     """What the tokenizer puts in front of a text by itself, as servers let it: a start token, if any.
 
     What it puts behind a text is left out, also where start and end are the same token.

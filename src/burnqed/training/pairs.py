@@ -12,12 +12,11 @@ import random
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from burnqed.core.errors import InputError
 from burnqed.data.splits import split_of
+from burnqed.data.steps_files import file_input, open_steps, refuse
 
-_TEXTS = ("state", "tactic", "theorem")
 _COLUMNS = ("theorem", "state", "tactic", "depth", "on_proof_path")
 
 
@@ -77,40 +76,8 @@ def read_found(path: Path, on_problem: Callable[[str], None]) -> Source:
 
 
 def _given(path: Path) -> Iterator[Pair]:
-    try:
-        with path.open(encoding="utf-8-sig") as lines:
-            for number, line in enumerate(lines, start=1):
-                if line.strip():
-                    yield _pair(line, f"{path}, line {number}")
-    except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"{path} is not UTF-8: {error}") from error
-
-
-def _pair(line: str, where: str) -> Pair:
-    hint = 'a row is {"state": "…", "tactic": "…", "theorem": "…", "depth": 0}'
-    try:
-        row: Any = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise InputError(f"{where} is no JSON: {error}", hint=hint) from error
-    if not isinstance(row, dict):
-        raise InputError(f"{where} is no JSON object", hint=hint)
-    for key in (*_TEXTS, "depth"):
-        if key not in row:
-            raise InputError(f"{where} has no {key!r}", hint=hint)
-    for key in _TEXTS:
-        if not isinstance(row[key], str) or not row[key].strip():
-            raise InputError(f"{where}: {key!r} is not a text, or is empty", hint=hint)
-        try:
-            row[key].encode()
-        except UnicodeEncodeError as error:  # JSON can name halves of characters
-            raise InputError(f"{where}: {key!r} is no text that can be written", hint=hint) from error
-    depth = row["depth"]
-    if isinstance(depth, bool) or not isinstance(depth, int) or depth < 0:
-        raise InputError(f"{where}: 'depth' is not a number of steps: {depth!r}", hint=hint)
-    # The sampler takes the space around a tactic off, so it is not to be learnt either.
-    return Pair(row["state"], row["tactic"].strip(), row["theorem"], depth)
+    for step in open_steps(file_input(path), refuse):
+        yield Pair(step.state, step.tactic, step.theorem, step.depth)
 
 
 def _found(path: Path, on_problem: Callable[[str], None]) -> Iterator[Pair]:

@@ -1,4 +1,4 @@
-"""`burn-qed data`: theorem sets."""
+"""`burn-qed data`: theorem sets, and data to learn from."""
 
 from __future__ import annotations
 
@@ -17,6 +17,8 @@ from rich.text import Text
 
 from burnqed.cli import compose, sets, tables
 from burnqed.cli.commands import data_sources
+from burnqed.cli.commands.data_inspect import inspect_command
+from burnqed.cli.commands.data_prepare import prepare_command
 from burnqed.cli.progress import counted
 from burnqed.core.errors import InputError
 from burnqed.core.types import LeakRule
@@ -34,6 +36,8 @@ from burnqed.lean.pool import Pool, run_sync
 
 app = typer.Typer(no_args_is_help=True, help="Theorem sets, and data to learn from.")
 app.command("sources")(data_sources.sources_command)
+app.command("prepare")(prepare_command)
+app.command("inspect")(inspect_command)
 
 
 # ------------------------------------------------------------------------------------- index

@@ -33,13 +33,18 @@ def find(name: str | Path, endpoint: str | None = None) -> Path:
     carried = brought("models", str(name))
     if carried is not None:
         return carried
-    if isinstance(name, str) and _HUB_NAME.fullmatch(name):
+    if isinstance(name, str) and is_hub_name(name):
         return _from_hub(name, endpoint)
     raise InputError(
         f"there is no model {name}",
         hint=f"give {smollm2.NAME}, a directory, a .gguf file, or a name of the hub such as "
         "deepseek-ai/DeepSeek-Prover-V2-7B",
     )
+
+
+def is_hub_name(name: str) -> bool:
+    """Whether a hub could know it: `owner/name`."""
+    return _HUB_NAME.fullmatch(name) is not None
 
 
 def exists(path: str | Path) -> bool:

@@ -1,0 +1,203 @@
+"""`burn-qed data prepare`: from steps of any source to files that a policy is trained on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.text import Text
+
+from burnqed.cli import compose, sets, tables
+from burnqed.cli.progress import counted
+from burnqed.cli.stopping import Stopping
+from burnqed.core.errors import InputError
+from burnqed.data.contamination import held_out
+from burnqed.data.prepare import RULES, Rules
+from burnqed.data.prepared import earlier_report, prepare_into, settings_of
+from burnqed.data.splits import read_shares
+from burnqed.data.steps_files import find_input
+from burnqed.policy.lengths import lengths
+from burnqed.policy.prompt import PromptSettings
+
+_COLUMNS = 6  # of sources in a table; of more, report.json tells
+_WHY = {
+    "malformed": "not a row of a step",
+    "cheat": "its theorem has a sorry, admit or cheat",
+    "without_name": "its theorem is one of --without, by name",
+    "without_statement": "its theorem states what one of --without states",
+    "state_chars": "the state has --state-chars or more",
+    "prompt_tokens": "the prompt has too many tokens",
+    "tactic_tokens": "the tactic has too many tokens",
+    "ends_tactic": "the tactic has in it what ends one in this prompt",
+    "duplicate": "the pair was there already, in the same source",
+    "overlap": "the pair was there already, in an earlier source",
+    "trivial": "bare automation, beyond its share",
+}
+
+
+def prepare_command(
+    inputs: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="INPUT",
+            help="Steps: a .jsonl or .parquet file, or a folder of them; NAME=PATH names the source. "
+            "Where two have the same pair, the one named first keeps it.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="OUT", help="The directory to make.")],
+    without: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--without",
+            metavar="SET",
+            help="Leave out the theorems of this benchmark or index, by name and by what they state; "
+            "repeatable.",
+        ),
+    ] = None,
+    tokenizer: Annotated[
+        str | None,
+        typer.Option(
+            metavar="MODEL",
+            help="Count tokens with this model's tokenizer: a directory, smollm2, or a hub name. By "
+            "itself an estimate: two bytes of text to a token.",
+        ),
+    ] = None,
+    prompt: Annotated[
+        str, typer.Option(help="The prompt that it is for: deepseek, proofstep or colons.")
+    ] = "deepseek",
+    max_length: Annotated[
+        int, typer.Option(min=4, help="Tokens of prompt and tactic; pairs that are longer are dropped.")
+    ] = 2048,
+    tactic_tokens: Annotated[
+        int, typer.Option(min=2, help="Of those, tokens of a tactic with its end.")
+    ] = 128,
+    state_chars: Annotated[int, typer.Option(min=1, help="A state has fewer characters.")] = 4096,
+    keep_trivial: Annotated[
+        float,
+        typer.Option(min=0, max=1, help="Share of bare automation (`simp`, `rfl`, …) that is kept."),
+    ] = 0.3,
+    pool_depth: Annotated[
+        int, typer.Option(min=0, help="Proofs with a step at this depth go into the contrastive pool.")
+    ] = 3,
+    shares: Annotated[
+        str,
+        typer.Option("--splits", help="Shares of train/val/test, by the hash of the theorem's name."),
+    ] = "90/5/5",
+    seed: Annotated[int, typer.Option(help="Same seed and input, same files.")] = 0,
+    as_json: compose.JsonOption = False,
+) -> None:
+    """Turn steps of proofs into clean training pairs: what `burn-qed train policy --data` reads.
+
+    Rows are {"state", "tactic", "theorem", "depth"}, as JSON lines or Parquet. A theorem with a sorry,
+    admit or cheat anywhere is dropped whole, and so is one of --without. Then rows with long states or
+    tactics go, then pairs that were there already, then most of what is bare automation. The rest is
+    split by theorem, so that no theorem is on two sides, whichever sources it comes from.
+
+    OUT gets tactic_pairs/train.jsonl, val.jsonl and test.jsonl, contrastive_pool.jsonl (whole proofs
+    that are deep, for the value model) and report.json: every rule with the rows it dropped, by source.
+    OUT is there whole or not at all; a second run with the same settings says that it is done.
+
+    Examples:
+
+        burn-qed data prepare traced/ --without minif2f-test --out data/mine
+
+        burn-qed data prepare mathlib=a.parquet workbook=b.jsonl --tokenizer smollm2 --out data/both
+
+        burn-qed train policy --data data/mine/tactic_pairs/train.jsonl
+        --val data/mine/tactic_pairs/val.jsonl --base nano --out models/mine
+
+    Exit codes: 0 prepared, 2 bad input, or prepared without some rows that could not be read, 130
+    interrupted, and nothing is left behind.
+    """
+    if tactic_tokens >= max_length:
+        raise InputError("--tactic-tokens leaves no room for a prompt in --max-length")
+    sets.check_out(out)
+    asked = PromptSettings(prompt, max_length - tactic_tokens, tactic_tokens)
+    rules = Rules(seed, read_shares(shares), state_chars, keep_trivial, pool_depth)
+    found = [find_input(one) for one in inputs]
+    _refuse_twice([one.given for one in found])
+    held = [sets.chosen(one, None, None) for one in without or ()]
+    measure = lengths(tokenizer)
+    with counted("checksums", len(found), shown=not as_json) as advance:
+        more = {
+            "prompt": prompt, "max_length": max_length, "tactic_tokens": tactic_tokens,
+            "tokenizer": measure.identity,
+            "without": [{"set": index.name, "checksum": index.checksum} for index in held],
+        }  # fmt: skip
+        settings = settings_of(found, rules, more, lambda: advance(1))
+    report = earlier_report(out, settings)
+    done_before = report is not None
+    if report is None:
+        with _watched(shown=not as_json) as on_rows:
+            report = prepare_into(
+                out, found, rules, held_out(held),
+                lambda pairs: measure.unfit(asked, pairs), settings, on_rows,
+            )  # fmt: skip
+    for one in report["malformed"]:
+        for problem in one["first"]:
+            tables.warn(problem)
+        if one["rows"] > len(one["first"]):
+            tables.warn(f"{one['input']}: and {one['rows'] - len(one['first'])} more such rows")
+    if as_json:
+        typer.echo(
+            json.dumps({"out": str(out), "done_before": done_before, **report}, ensure_ascii=False)
+        )
+    else:
+        _print(report)
+        said = (
+            "was prepared before, from the same input with the same settings" if done_before else "made"
+        )
+        typer.echo(f"{out}: {said}; report.json has it all")
+    raise typer.Exit(2 if report["malformed"] else 0)
+
+
+def _refuse_twice(given: Sequence[str]) -> None:
+    twice = next((one for place, one in enumerate(given) if one in given[:place]), None)
+    if twice is not None:
+        raise InputError(f"{twice} is given twice", hint="name every input once")
+
+
+@contextmanager
+def _watched(shown: bool) -> Iterator[Callable[[str, int], None]]:
+    """A bar for each stage; Ctrl-C ends the work between two batches, and what was made goes away."""
+    read = 0
+    bars: dict[str, Callable[[int], None]] = {}
+    with Stopping(shown=False) as stop, ExitStack() as open_bars:
+
+        def tell(stage: str, rows: int) -> None:
+            nonlocal read
+            if stop.asked():
+                raise KeyboardInterrupt
+            if stage not in bars:
+                open_bars.close()
+                bars[stage] = open_bars.enter_context(counted(stage, read or None, shown))
+            read += rows if stage == "reading" else 0
+            bars[stage](rows)
+
+        yield tell
+
+
+def _print(report: dict[str, Any]) -> None:
+    every = report["sources"]
+    sources = every if len(every) <= _COLUMNS else {}
+    table = tables.folding("rows", "all", *sources, "why")
+    rows = report["rows"]
+    table.add_row("in", f"{rows['in']:,}", *(f"{one['in']:,}" for one in sources.values()), "")
+    for rule in ("malformed", *RULES):
+        if rows["dropped"][rule]:
+            cells = [f"{one['dropped'].get(rule, 0):,}" for one in sources.values()]
+            table.add_row(f"- {rule}", f"{rows['dropped'][rule]:,}", *cells, _WHY[rule])
+    for what in ("out", "train", "val", "test"):
+        style = "green" if what == "out" else ""
+        cells = [f"{one[what]:,}" for one in sources.values()]
+        table.add_row(Text(what, style=style), f"{rows[what]:,}", *cells, "")
+    pool = [f"{one['pool_rows']:,}" for one in sources.values()]
+    why = f"steps of {report['pool']['theorems']:,} whole proofs that are deep"
+    table.add_row("contrastive pool", f"{report['pool']['rows']:,}", *pool, why)
+    tables.console().print(table)
+    for one in sorted(report["overlaps"], key=lambda one: -one["pairs"])[:_COLUMNS]:
+        typer.echo(f"{one['pairs']:,} pairs of {one['later']} are in {one['first']} already")
