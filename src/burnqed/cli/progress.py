@@ -6,6 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import (
@@ -19,6 +20,9 @@ from rich.progress import (
 
 from burnqed.search.events import Event, Expanded
 from burnqed.trajectories.schema import TheoremRecord
+
+if TYPE_CHECKING:  # it brings pyarrow
+    from burnqed.data.trace_store import FileTrace
 
 _LINE_SECONDS = 30.0  # between two lines where there is no terminal
 
@@ -90,3 +94,31 @@ class SetProgress:
             seconds_left = (self._total - self.done) * seconds / fresh if fresh else None
             left = "" if seconds_left is None else f", about {seconds_left:.0f} s left"
             print(f"{self.done}/{self._total}: {said}{left}", file=sys.stderr)
+
+
+class FilesProgress:
+    """The same for Lean files that are traced."""
+
+    def __init__(self, total: int, shown: bool) -> None:
+        console = Console(stderr=True)
+        self._lines = shown and not console.is_terminal
+        self._bar = timed_bar(console, shown=shown and not self._lines)
+        self._task = self._bar.add_task("tracing", total=total)
+        self._total, self._last = total, time.monotonic()
+        self.done = self.skipped = self.steps = 0
+
+    @contextmanager
+    def shown(self) -> Iterator[None]:
+        with self._bar:
+            yield
+
+    def file(self, file: FileTrace) -> None:
+        self.done += 1
+        self.skipped += bool(file.problem)
+        self.steps += sum(theorem.steps for theorem in file.theorems)
+        said = f"{self.steps} steps, {self.skipped} files skipped"
+        self._bar.update(self._task, completed=self.done, description=said)
+        now = time.monotonic()
+        if self._lines and (now - self._last > _LINE_SECONDS or self.done == self._total):
+            self._last = now
+            print(f"{self.done}/{self._total} files: {said}", file=sys.stderr)

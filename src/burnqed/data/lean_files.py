@@ -10,7 +10,6 @@ others, and `proof_error` says what Lean said.
 from __future__ import annotations
 
 import asyncio
-import os
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
@@ -21,14 +20,13 @@ from typing import Any
 
 from burnqed.core.errors import InputError, LeanError, StatementError
 from burnqed.core.types import Theorem, TheoremText
-from burnqed.lean import protocol
+from burnqed.data.lean_sources import loaded_modules, read_text, relative, sources
 from burnqed.lean.outline import Outline, OutlinedTheorem, outline
 from burnqed.lean.pool import Pool
 from burnqed.lean.session import open_session
 from burnqed.lean.statement import Declaration, declarations, split_header
 from burnqed.lean.tokens import tokenize
 
-_NOT_SOURCES = frozenset({".lake", "build"})
 # Commands that later ones take their meaning from.
 _MEANINGFUL = frozenset(
     {
@@ -58,10 +56,10 @@ async def file_entries(pool: Pool, paths: Sequence[Path], root: Path) -> Indexed
 
     Paths are told from `root`. Two theorems of one name are told apart by the file of the second.
     """
-    found = list(_sources(paths))
-    loaded = await _modules(pool) if found else frozenset()
+    found = list(sources(paths))
+    loaded = await loaded_modules(pool) if found else frozenset()
     parts = await asyncio.gather(
-        *(_file(pool, path, _relative(path, root), loaded, trouble) for path, trouble in found)
+        *(_file(pool, path, relative(path, root), loaded, trouble) for path, trouble in found)
     )
     taken: set[str] = set()
     entries: list[dict[str, Any]] = []
@@ -80,9 +78,9 @@ async def file_entries(pool: Pool, paths: Sequence[Path], root: Path) -> Indexed
 def imports_of(paths: Sequence[Path]) -> list[str]:
     """What these files import. One that cannot be read says nothing: `file_entries` tells of it."""
     imports: dict[str, None] = {}
-    for path, trouble in _sources(paths):
+    for path, trouble in sources(paths):
         with suppress(InputError):
-            imports.update(dict.fromkeys(() if trouble else split_header(_text(path)).imports))
+            imports.update(dict.fromkeys(() if trouble else split_header(read_text(path)).imports))
     return list(imports)
 
 
@@ -90,7 +88,7 @@ async def _file(pool: Pool, path: Path, name: str, loaded: frozenset[str], troub
     try:
         if trouble:
             raise InputError(trouble)
-        source = split_header(_text(path))
+        source = split_header(read_text(path))
         absent = [module for module in source.imports if module not in loaded]
         if absent:
             raise InputError(f"it imports {absent[0]}, which is not loaded")
@@ -233,52 +231,3 @@ def _unique(name: str, path: str, taken: set[str]) -> str:
     longer = f"{name} ({path})"
     names = chain((name, longer), (f"{longer} {number}" for number in count(2)))
     return next(candidate for candidate in names if candidate not in taken)
-
-
-# ------------------------------------------------------------------------------- files
-
-
-def _sources(paths: Sequence[Path]) -> Iterator[tuple[Path, str]]:
-    """Each file once, with what is wrong with it as far as the file system tells."""
-    seen: set[Path] = set()
-    for path in paths:
-        for source, trouble in _below(path) if path.is_dir() else [(path, "")]:
-            if source.resolve() not in seen:
-                seen.add(source.resolve())
-                yield source, trouble
-
-
-def _below(folder: Path) -> Iterator[tuple[Path, str]]:
-    """The sources in a folder, sorted: nothing hidden, and nothing that a build made."""
-    closed: list[OSError] = []
-    found: list[Path] = []
-    for parent, folders, files in os.walk(folder, onerror=closed.append):
-        folders[:] = [name for name in folders if not name.startswith(".") and name not in _NOT_SOURCES]
-        found += [Path(parent, name) for name in files if name.endswith(".lean") and name[0] != "."]
-    yield from ((path, "") for path in sorted(found))
-    yield from ((Path(error.filename), f"cannot be read: {error.strerror}") for error in closed)
-    if not found and not closed:
-        yield folder, "there is no .lean file in it"
-
-
-def _text(path: Path) -> str:
-    """As Lean reads it: without carriage returns."""
-    try:
-        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
-    except OSError as error:
-        raise InputError(f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"is not UTF-8 text, from byte {error.start} on") from error
-
-
-def _relative(path: Path, root: Path) -> str:
-    here, root = path.absolute(), root.absolute()
-    return (here.relative_to(root) if here.is_relative_to(root) else path).as_posix()
-
-
-async def _modules(pool: Pool) -> frozenset[str]:
-    """What is loaded; Lean cannot load more after its start."""
-    async with pool.lease() as worker:
-        reply = await worker.request(protocol.request_line("env.describe"), trusted=True)
-    protocol.raise_if_refused(reply)
-    return frozenset(reply["modules"])

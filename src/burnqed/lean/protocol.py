@@ -72,15 +72,12 @@ def qed_batch(
     tactics: Sequence[str],
     goals: Sequence[int] | None = None,
     heartbeats: int | None = None,
+    constants: bool | None = None,
 ) -> str:
     """Each on the goals with these indices, by default all; the new states have none of the others."""
-    return request_line(
-        "qed.batch",
-        stateId=state,
-        goalIds=None if goals is None else list(goals),
-        tactics=list(tactics),
-        maxHeartbeats=heartbeats,
-    )
+    given = None if goals is None else list(goals)
+    fields = {"stateId": state, "goalIds": given, "tactics": list(tactics)}
+    return request_line("qed.batch", **fields, maxHeartbeats=heartbeats, constants=constants)
 
 
 def goal_print(state: int) -> str:
@@ -131,9 +128,8 @@ def env_add(
     is_theorem: bool = True,
 ) -> str:
     given = list(levels) or None
-    return request_line(
-        "env.add", name=name, levels=given, type=type, value=value, isTheorem=is_theorem
-    )
+    fields = {"name": name, "levels": given, "type": type, "value": value}
+    return request_line("env.add", **fields, isTheorem=is_theorem)
 
 
 def env_parse(text: str, category: str) -> str:
@@ -206,7 +202,7 @@ class StartReply:
 class StepReply:
     """What a tactic did. A refused one may still have left a `state`, which wants deleting.
 
-    `seconds` is what Lean says that it took; 0 where the REPL does not say.
+    `seconds` as Lean says, else 0; `constants` of the terms that it made, where they were asked for.
     """
 
     state: int | None
@@ -214,6 +210,7 @@ class StepReply:
     messages: tuple[Message, ...] = ()
     refusal: Rejected | TimedOut | None = None
     seconds: float = 0.0
+    constants: tuple[str, ...] = ()
 
     @property
     def suggestions(self) -> tuple[str, ...]:
@@ -355,7 +352,8 @@ def _step(reply: Reply) -> StepReply:
         refusal = Rejected("the tactic leaves metavariables that are not among its goals", "tactic")
     elif a_bool(reply.get("hasUnsafe", False)):
         refusal = Rejected("the tactic uses an unsafe definition", "tactic")
-    return StepReply(state, goals, messages, refusal, seconds)
+    constants = tuple_of(a_str, reply.get("usedConstants", []))
+    return StepReply(state, goals, messages, refusal, seconds, constants)
 
 
 def _failed(text: str, kind: str, seconds: float) -> StepReply:

@@ -19,6 +19,7 @@ from burnqed.cli import compose, sets, tables
 from burnqed.cli.commands import data_sources
 from burnqed.cli.commands.data_inspect import inspect_command
 from burnqed.cli.commands.data_prepare import prepare_command
+from burnqed.cli.commands.data_trace import trace_command
 from burnqed.cli.progress import counted
 from burnqed.core.errors import InputError
 from burnqed.core.types import LeakRule
@@ -38,6 +39,7 @@ app = typer.Typer(no_args_is_help=True, help="Theorem sets, and data to learn fr
 app.command("sources")(data_sources.sources_command)
 app.command("prepare")(prepare_command)
 app.command("inspect")(inspect_command)
+app.command("trace")(trace_command)
 
 
 # ------------------------------------------------------------------------------------- index

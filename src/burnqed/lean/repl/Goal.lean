@@ -181,6 +181,8 @@ structure Site where
   /-- Where the new state need not be all that is left of the proof: nothing is asked of the root. -/
   part : Bool := false
   print : Bool := true
+  /-- Whether the reply names the constants of the terms that the step assigned. -/
+  constants : Bool := false
 
 /-- What a step does to the goal list it is given: the goals it leaves, and the fragments. -/
 abbrev Fragments := List (MVarId × Fragment)
@@ -577,6 +579,12 @@ structure Stepped where
   leak : Option Name
   rootOpen : Bool
   hasHoles : Bool
+  constants : Option (List Name)
+
+def withoutRepeats (ns : List Name) : List Name := Id.run do
+  let mut set : NameSet := {}
+  for n in ns do set := set.insert n
+  return set.toList
 
 @[noinline] def stepTerm (st : GState) (site : Site) (act : List MVarId → TermElabM (Fragments × List MVarId)) : TermElabM Stepped := do
   let goals := site.first :: site.others
@@ -594,7 +602,8 @@ structure Stepped where
     | [] => if site.part || st.root.name.isAnonymous then pure false else do let e ← instMVars (.mvar st.root); pure e.hasExprMVar
     | _ => pure false
   let hasHoles ← if site.part then leavesHoles parents after else pure false
-  return { fragments := fs, goals := after, parents := parents, taint := t, leak := leak, rootOpen := rootOpen, hasHoles := hasHoles }
+  let constants ← if site.constants then do pure (some (withoutRepeats (← constsIn parents {} []))) else pure none
+  return { fragments := fs, goals := after, parents := parents, taint := t, leak := leak, rootOpen := rootOpen, hasHoles := hasHoles, constants := constants }
 
 /-- Applies a step to a state: the reply, and the new state where there is one. -/
 def applyStep (cfg : Config) (st : GState) (site : Site) (step : Step) (source : String) :
@@ -623,6 +632,7 @@ def applyStep (cfg : Config) (st : GState) (site : Site) (step : Step) (source :
       let st' := { (st.after r done.goals) with parents := done.parents, fragments := done.fragments }
       let fields := [("messages", Json.arr ms), ("hasSorry", .bool done.taint.hasSorry), ("hasUnsafe", .bool done.taint.hasUnsafe), hb]
       let fields := if done.rootOpen then ("rootHasMVar", .bool true) :: fields else fields
+      let fields := match done.constants with | some ns => ("usedConstants", jnames ns) :: fields | none => fields
       return (some st', if done.hasHoles then ("hasHoles", .bool true) :: fields else fields)
 
 def goalAt (st : GState) (i : Nat) : M MVarId :=
@@ -650,7 +660,7 @@ def partOf (st : GState) (j : Json) : M Site := do
       if hasGoal found g then fail "index" ("Goal index " ++ Nat.repr i ++ " is given twice") else found := g :: found
   match rev found with
   | [] => fail "index" "No goals to be solved"
-  | g :: gs => return { first := g, others := gs, part := true, print := ← boolD j "print" true }
+  | g :: gs => return { first := g, others := gs, part := true, print := ← boolD j "print" true, constants := ← boolD j "constants" false }
 
 def stepOf (j : Json) : M (Step × String) := do
   let name := match (← str? j "binderName") with | some "" => `this | some n => toName n | none => `this

@@ -1,0 +1,143 @@
+"""`burn-qed data trace`: the proofs of Lean files as steps that replay."""
+
+from __future__ import annotations
+
+import json
+import signal
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from burnqed.cli import compose, sets, tables
+from burnqed.cli.progress import FilesProgress
+from burnqed.core.errors import InputError
+from burnqed.core.runs import open_run, publish
+from burnqed.data.lean_files import imports_of
+from burnqed.data.lean_sources import sources
+from burnqed.lean.pool import Pool, run_sync
+
+_SECONDS = 300.0
+
+
+def trace_command(
+    paths: Annotated[
+        list[Path],
+        typer.Argument(metavar="PATH...", help=".lean files, folders of them, lake projects."),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory of the trace.")],
+    seconds: Annotated[
+        float, typer.Option("--file-seconds", min=1.0, help="A file that takes longer is skipped.")
+    ] = _SECONDS,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Have the judge look at every recorded proof as well.")
+    ] = False,
+    pairs: Annotated[
+        Path | None,
+        typer.Option("--pairs", metavar="FILE.jsonl", help="Write the steps as JSON lines, too."),
+    ] = None,
+    resume: Annotated[
+        bool, typer.Option("--resume", help="Go on with the trace that is in --out.")
+    ] = False,
+    imports: compose.ImportOption = None,
+    workers: compose.WorkersOption = None,
+    toolchain: compose.ToolchainOption = None,
+    project: compose.ProjectOption = None,
+    as_json: compose.JsonOption = False,
+) -> None:
+    """Trace Lean files: for each tactic of a proof the state before, the state after, where it stands.
+
+    Every step is applied to the theorem's statement, one after the other, before it is recorded: what is
+    recorded replays. `·`, `case`, `<;>`, `first`, `have … := by` and the like are cut into the steps that
+    they run; where that does not do the same, they stay one step. Proofs by terms are counted; recursive
+    ones, and those in `mutual` blocks, are listed. A file that does not elaborate, takes too long or is
+    no text is skipped and listed.
+
+    DIR gets manifest.json, a Parquet file for each Lean file, and report.json with what was left out.
+    Ctrl-C keeps what is done, and --resume goes on; a file that has changed is traced again.
+
+    Examples:
+
+        burn-qed data trace src/ --out traces/mine
+
+        burn-qed data trace Basic.lean --out traces/basic --judge --pairs basic.jsonl
+
+    Exit codes: 0 traced, with what was skipped in the report, 2 bad input, or no file could be traced,
+    3 Lean failed on some files, 130 or 143 stopped by a signal.
+    """
+    from burnqed.data.trace import LOST, trace_files
+    from burnqed.data.trace_report import report
+    from burnqed.data.trace_store import REPORT, open_trace, read_files, read_steps, write_pairs
+
+    for path in paths:
+        if not path.exists():
+            raise InputError(f"there is no {path}", hint="give .lean files, or folders that hold some")
+    sets.check_out(out)
+    found = list(sources(paths))
+    modules = [*(imports or ()), *compose.loadable(toolchain, project, imports_of(paths))]
+    modules = list(dict.fromkeys(["Init", *modules]))
+    lean, spec = compose.lean(toolchain, project, modules)
+    asked = {
+        "command": "data trace", "paths": [str(path.resolve()) for path in paths],
+        "file_seconds": seconds, "judge": judge, "modules": modules, "toolchain": lean.label,
+    }  # fmt: skip
+    open_run(out, asked, resume=resume)
+
+    async def work() -> signal.Signals | None:
+        stop = sets.Stop()
+        with open_trace(out, tables.warn) as writer:
+            bar = FilesProgress(len(found), shown=not as_json)
+            with bar.shown():
+                async with Pool(spec, workers) as pool, Pool(spec, 2) as judges:
+                    await trace_files(
+                        pool, judges if judge else None, found, seconds, writer, bar.file, stop.event
+                    )
+        return stop.signal
+
+    stopped = run_sync(work())
+    if stopped is not None:
+        typer.echo(f"stopped; go on with: burn-qed data trace --resume --out {out} …", err=True)
+        raise typer.Exit(128 + stopped)
+    files = read_files(out, tables.warn)
+    told = report(files)
+    publish(out / REPORT, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    if pairs is not None:
+        write_pairs(pairs, read_steps(out, tables.warn))
+    if as_json:
+        typer.echo(json.dumps(told, ensure_ascii=False))
+    else:
+        _print(told, out)
+    if told["files"]["skipped"].get(LOST):
+        raise typer.Exit(3)
+    raise typer.Exit(0 if told["files"]["traced"] else 2)
+
+
+def _print(told: dict[str, Any], out: Path) -> None:
+    files, theorems, judged = told["files"], told["theorems"], told["judged"]
+    facts = {
+        "files": f"{files['traced']} of {files['found']}",
+        **{f"skipped, {reason}": count for reason, count in files["skipped"].items()},
+        "theorems": theorems["found"],
+        "recorded": f"{theorems['recorded']} of {theorems['with_tactics']} with tactics",
+        "steps": told["steps"],
+        "over 100 tactics": theorems["over_100_tactics"],
+        "proved by terms": theorems["proved_by_terms"],
+        **{f"not recorded, {why}": count for why, count in theorems["not_recorded"].items()},
+        "accepted by the judge": f"{judged['accepted']} of {judged['asked']}"
+        if judged["asked"]
+        else None,
+    }
+    tables.print_facts(str(out), facts)
+    listed = [(f["file"], "", f["reason"], f["detail"]) for f in told["skipped_files"]]
+    listed += [
+        (f"{t['file']}:{t['line']}", t["theorem"], t["reason"], t["detail"])
+        for t in told["not_recorded"]
+        if t["reason"] != "proved by a term"
+    ]
+    if listed:
+        table = tables.folding("where", "theorem", "reason", "detail", title="not recorded")
+        for row in listed[:20]:
+            table.add_row(*(cell.split("\n")[0][:200] for cell in row))
+        tables.console().print(table)
+    if len(listed) > 20:
+        typer.echo(f"and {len(listed) - 20} more: see {out / 'report.json'}")

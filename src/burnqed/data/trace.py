@@ -1,0 +1,312 @@
+"""Lean files traced: the proofs in them as steps that replay, and a word on everything else.
+
+A file is elaborated once, and then every proof in it is replayed in the same process, step by step
+(`trace_replay`). A file with errors is skipped as a whole: what follows an error may mean something
+else than was meant.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import textwrap
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from burnqed.core.errors import (
+    BurnQedError,
+    InputError,
+    LeanError,
+    LeanLost,
+    LeanMemoryExceeded,
+    RequestTimeout,
+)
+from burnqed.data.lean_sources import imported_text, loaded_modules, read_text, relative
+from burnqed.data.trace_replay import NotReplayed, Replayed, replay
+from burnqed.data.trace_store import FileTrace, TheoremTrace, TraceRow, TraceWriter
+from burnqed.lean.judge import judge_file, judge_proof
+from burnqed.lean.pool import Pool, Worker
+from burnqed.lean.statement import split_header
+from burnqed.lean.tokens import tokenize
+from burnqed.lean.trace import TracedFile, TracedTheorem, trace_file
+
+FILE_SECONDS = 300.0
+LONG = 100  # tactics: proofs with more are counted
+
+# Why a file is skipped, as tables name it.
+NOT_TEXT = "not UTF-8"
+NOT_READ = "cannot be read"
+NOT_LOADED = "imports what is not loaded"
+ERRORS = "does not elaborate"
+TOO_LONG = "took too long"
+LOST = "Lean was lost"
+
+
+@dataclass(frozen=True, slots=True)
+class Traced:
+    """A file, with a row for each step of its proofs; `rewritten` has these steps for proofs."""
+
+    file: FileTrace
+    rows: tuple[TraceRow, ...] = ()
+    rewritten: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class _File:
+    """A file that can be shown to Lean; its own text begins at `offset`."""
+
+    path: str
+    sha256: str
+    imports: tuple[str, ...]
+    text: str
+    offset: int
+
+
+async def trace_files(
+    pool: Pool,
+    judges: Pool | None,
+    sources: Sequence[tuple[Path, str]],
+    seconds: float,
+    writer: TraceWriter,
+    on_file: Callable[[FileTrace], None],
+    stop: asyncio.Event,
+) -> None:
+    """Trace the files (as `lean_sources.sources` tells them) that were not, or are not what they were.
+
+    As many at once as the pool has workers. When `stop` is set, those in flight are dropped: a resumed
+    run starts them again.
+    """
+    loaded = await loaded_modules(pool)
+    todo = iter(sources)
+
+    async def work() -> None:
+        for path, trouble in todo:
+            name = relative(path, Path.cwd())
+            digest = _digest(path)
+            before = writer.earlier.get(name)
+            if before is not None and before.sha256 == digest and before.problem != LOST:
+                on_file(before)
+                continue
+            traced = await _trace(pool, judges, path, name, digest, trouble, loaded, seconds)
+            writer.add(traced.file, traced.rows)
+            on_file(traced.file)
+
+    workers = [asyncio.create_task(work()) for _ in range(pool.size)]
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        running: set[asyncio.Task[None]] = set(workers)
+        while running and not stopping.done():
+            done, _ = await asyncio.wait({*running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done & running:
+                running.discard(task)
+                task.result()
+    finally:
+        for task in (*workers, stopping):
+            task.cancel()
+        await asyncio.gather(*workers, stopping, return_exceptions=True)
+
+
+def _digest(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError:
+        return ""
+
+
+async def _trace(
+    pool: Pool,
+    judges: Pool | None,
+    path: Path,
+    name: str,
+    digest: str,
+    trouble: str,
+    loaded: frozenset[str],
+    seconds: float,
+) -> Traced:
+    begun = time.monotonic()
+
+    def skipped(problem: str, detail: str) -> Traced:
+        took = time.monotonic() - begun
+        return Traced(FileTrace(name, digest, problem=problem, detail=detail, seconds=took))
+
+    try:
+        if trouble:
+            raise InputError(trouble)
+        source = split_header(read_text(path))
+        before = imported_text(path, source.imports, loaded)
+    except InputError as error:
+        if "not UTF-8" in error.message:
+            return skipped(NOT_TEXT, error.message)
+        imports = error.message.startswith("it imports")
+        return skipped(NOT_LOADED if imports else NOT_READ, error.message)
+    file = _File(name, digest, source.imports, before + source.body, len(before))
+    try:
+        async with pool.lease() as worker:
+            begun = time.monotonic()
+            # Elaborating and replaying together; Lean is stopped wherever it is then.
+            async with asyncio.timeout(seconds):
+                traced = await _with_worker(worker, file, seconds)
+    except (TimeoutError, RequestTimeout):
+        return skipped(TOO_LONG, f"not done within {seconds:g} s")
+    except LeanMemoryExceeded as error:
+        return skipped(TOO_LONG, error.message)
+    except InputError as error:
+        return skipped(ERRORS, error.message)
+    except LeanError as error:
+        return skipped(LOST, error.message)
+    traced = replace(traced, file=replace(traced.file, seconds=time.monotonic() - begun))
+    return traced if judges is None else await _judged(judges, traced)
+
+
+async def _with_worker(worker: Worker, file: _File, seconds: float) -> Traced:
+    """Elaborate the file and replay its proofs. A proof that takes Lean with it twice is left out."""
+    done: dict[int, Replayed | NotReplayed] = {}
+    blamed: int | None = None
+    while True:
+        await worker.ready()
+        found = await trace_file(worker, file.text, seconds, file.offset)
+        if found.bad:
+            place = "" if found.bad[0].start >= file.offset else "what it imports: "
+            raise InputError(place + found.bad[0].error)
+        at = 0
+        try:
+            for at, theorem in enumerate(found.theorems):
+                if theorem.state is not None and at not in done:
+                    try:
+                        done[at] = await replay(worker, file.text, theorem)
+                    except NotReplayed as error:
+                        done[at] = error
+            break
+        except LeanLost as error:
+            if blamed == at:
+                done[at] = NotReplayed(f"{LOST}: {error.message}")
+            blamed = at
+    return _rows(file, found, done)
+
+
+def _rows(file: _File, found: TracedFile, done: dict[int, Replayed | NotReplayed]) -> Traced:
+    breaks = [at for at, char in enumerate(file.text) if char == "\n"]
+    first = bisect_right(breaks, file.offset - 1)
+
+    def place(at: int) -> tuple[int, int]:
+        line = bisect_right(breaks, at - 1)
+        return line + 1 - first, at - (breaks[line - 1] + 1 if line else 0)
+
+    theorems: list[TheoremTrace] = []
+    rows: list[TraceRow] = []
+    rewritten, end = "", 0
+    for at, theorem in enumerate(found.theorems):
+        name = theorem.name
+        if theorem.example is not None:  # its line is that of the whole text
+            name = f"{name.rpartition('_')[0]}_{place(theorem.example[0])[0]}"
+        told = TheoremTrace(
+            name, _statement(theorem, name, file.text), theorem.start, place(theorem.start)[0], "other"
+        )
+        result = done.get(at)
+        if isinstance(result, Replayed):
+            told = replace(
+                told, outcome="steps", steps=len(result.steps), grain=result.grain.name.lower()
+            )
+            rows += [
+                TraceRow(
+                    file.path,
+                    name,
+                    depth,
+                    step.state,
+                    step.tactic,
+                    step.after,
+                    step.waiting,
+                    *place(step.start),
+                    *place(step.end),
+                    step.constants,
+                )
+                for depth, step in enumerate(result.steps)
+            ]
+            rewritten += file.text[end : theorem.start] + _with_steps(file.text, theorem, result)
+            end = theorem.end
+        elif result is None and not theorem.error and not theorem.problem:
+            told = replace(told, outcome="term", reason="proved by a term")
+        else:
+            told = replace(
+                told, reason=_reason(file.text, theorem, result), detail=_detail(theorem, result)
+            )
+        theorems.append(told)
+    record = FileTrace(file.path, file.sha256, file.imports, file.text, theorems=tuple(theorems))
+    return Traced(record, tuple(rows), rewritten + file.text[end:])
+
+
+def _detail(theorem: TracedTheorem, result: Replayed | NotReplayed | None) -> str:
+    return theorem.error or theorem.problem or str(result)
+
+
+def _reason(text: str, theorem: TracedTheorem, result: Replayed | NotReplayed | None) -> str:
+    """Why a theorem with tactics is not recorded, as tables name it."""
+    if theorem.error:
+        return "in a `mutual` block" if "`mutual`" in theorem.error else "cannot stand alone"
+    if str(result).startswith(LOST):
+        return LOST
+    assert theorem.proof is not None
+    words = {t.text for t in tokenize(text[theorem.proof.block.start : theorem.end])}
+    short = theorem.name.rpartition(".")[2].replace("«", "").replace("»", "")
+    if "sorry" in words or "admit" in words:
+        return "left open"
+    if words & {theorem.name, short}:
+        return "proved by recursion"
+    if theorem.proof.more:
+        return "has a `where` or `decreasing_by`"
+    if theorem.problem:
+        return "cannot stand alone"
+    return "does not replay"
+
+
+def _statement(theorem: TracedTheorem, name: str, text: str) -> str:
+    """The theorem up to the end of its type, as one that the judge takes: public, and with a name.
+
+    Doc comment and attributes are left out; they say nothing about what is to be proved.
+    """
+    cut_start, cut_end = theorem.cut
+    before = text[theorem.start : cut_start].rstrip()
+    bare = text[cut_end : theorem.signature_end]
+    if theorem.example is not None:
+        start, end = (at - cut_end for at in theorem.example)
+        bare = f"{bare[:start]}theorem {name.rpartition('.')[2]}{bare[end:]}"
+    if theorem.private:
+        mark = next((token for token in tokenize(bare) if token.text == "private"), None)
+        bare = bare if mark is None else bare[: mark.start] + bare[mark.end :].lstrip()
+    bare = bare.lstrip()
+    return f"{before}\n{bare}" if before else bare
+
+
+# ----------------------------------------------------------------------------- the judge
+
+
+async def _judged(judges: Pool, traced: Traced) -> Traced:
+    """What the judge says of the recorded steps: in their file, all at once; else of each alone."""
+    tactics: dict[str, list[str]] = {}
+    for row in traced.rows:
+        tactics.setdefault(row.theorem, []).append(row.tactic)
+    said: dict[str, str] = {}
+    with suppress(BurnQedError):
+        verdicts = await judge_file(judges, traced.rewritten)
+        said = {v.theorem: "accepted" for v in verdicts if v.accepted and v.theorem in tactics}
+    # What the judge does not list (it is private), or refuses for what stands before it in the file.
+    for theorem in traced.file.theorems:
+        if theorem.outcome == "steps" and theorem.name not in said:
+            statement = traced.file.theorem(theorem).statement
+            try:
+                verdict = await judge_proof(judges, statement, tactics[theorem.name])
+                said[theorem.name] = "accepted" if verdict.accepted else verdict.reason
+            except BurnQedError as error:
+                said[theorem.name] = error.message
+    theorems = tuple(replace(t, judged=said.get(t.name, "")) for t in traced.file.theorems)
+    return replace(traced, file=replace(traced.file, theorems=theorems))
+
+
+def _with_steps(text: str, theorem: TracedTheorem, replayed: Replayed) -> str:
+    """A theorem's command with its steps for a proof."""
+    steps = "\n".join(textwrap.indent(step.tactic, "  ") for step in replayed.steps)
+    return f"{text[theorem.start : theorem.signature_end]}\n  := by\n{steps}"

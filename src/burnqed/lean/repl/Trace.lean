@@ -1,0 +1,229 @@
+/-
+Trace: the theorems of a whole file with the tactics of their proofs, and a state at the beginning of each. Owns
+`qed.trace`. What a tactic does is not told here: who asks has the state, and applies to it what is written.
+-/
+
+namespace Repl
+
+/-! ## A proof as it is written -/
+
+def isBy (k : Name) : Bool := k == `Lean.Parser.Term.byTactic || k == `Lean.Parser.Term.byTactic'
+
+def isSeq (k : Name) : Bool := k == `Lean.Parser.Tactic.tacticSeq || k == `Lean.Parser.Tactic.tacticSeqBracketed
+
+/-- The tactics of a sequence: every other child, separators between them. -/
+def everyOther : List Syntax → List Syntax
+  | [] => []
+  | [t] => [t]
+  | t :: _ :: l => t :: everyOther l
+
+def isItems : Syntax → Bool
+  | .node _ k _ => k == `null
+  | _ => false
+
+partial def tacticsOf (stx : Syntax) : List Syntax :=
+  match stx with
+  | .node _ k args =>
+    if k == `Lean.Parser.Tactic.tacticSeq1Indented || k == `Lean.Parser.Tactic.tacticSeqBracketed then
+      match keep isItems args.toList with
+      | .node _ _ items :: _ => keep (fun t => t.getPos?.isSome) (everyOther items.toList)
+      | _ => []
+    else match args.toList with
+      | [inner] => tacticsOf inner
+      | _ => []
+  | _ => []
+
+mutual
+/-- `{"kind", "boundary", "blocks"}`; a block is a tactic sequence inside of it, but not inside of another block. -/
+partial def jtactic (stx : Syntax) : Json :=
+  let (a, b) := rangeOf stx
+  let blocks := match stx with
+    | .node _ k args =>
+      if k == `Lean.Parser.Tactic.«tactic_<;>_» then
+        mapList (fun t => jblock t k a [t]) (everyOther args.toList)
+      else if k == `Lean.Parser.Tactic.tacticSeqBracketed then [jblock stx k a (tacticsOf stx)]
+      else rev (blocksInAll k a args.toList [])
+    | _ => []
+  Json.mkObj [("kind", jname stx.getKind), ("boundary", jpair a b), ("blocks", .arr (toArr blocks))]
+/-- `within` and `from`: the kind of what it is a part of, such as an alternative, and where that begins. -/
+partial def jblock (stx : Syntax) (within : Name) (start : Nat) (tactics : List Syntax) : Json :=
+  let (a, b) := rangeOf stx
+  Json.mkObj [("kind", jname stx.getKind), ("boundary", jpair a b), ("within", jname within), ("from", jnum start),
+    ("tactics", .arr (toArr (mapList jtactic tactics)))]
+/-- Last one first. -/
+partial def blocksIn (within : Name) (start : Nat) (stx : Syntax) (acc : List Json) : List Json :=
+  match stx with
+  | .node _ k args =>
+    if isQuotation k then acc
+    else if isBy k then
+      match keep (fun s => isSeq s.getKind) args.toList with
+      | seq :: _ => jblock stx within start (tacticsOf seq) :: acc
+      | [] => acc
+    else if isSeq k then jblock stx within start (tacticsOf stx) :: acc
+    else if k == `null then blocksInAll within start args.toList acc
+    else blocksInAll k (rangeOf stx).1 args.toList acc
+  | _ => acc
+partial def blocksInAll (within : Name) (start : Nat) : List Syntax → List Json → List Json
+  | [], acc => acc
+  | s :: l, acc => blocksInAll within start l (blocksIn within start s acc)
+end
+
+/-- How a theorem is proved: by tactics, a term, equations, or in a way that has no name here. -/
+structure ProofText where
+  form : String
+  stx : Syntax
+  /-- Whether `termination_by`, `decreasing_by` or `where` follows. -/
+  more : Bool
+
+def sorryProof : String := "\n  := by sorry\n"
+
+def hasText (stx : Syntax) : Bool := (rangeOf stx).2 != 0
+
+def proofOf (value : Syntax) : ProofText :=
+  match value with
+  | .node _ `Lean.Parser.Command.declValSimple args =>
+    match args.toList with
+    | _ :: term :: rest => { form := if isBy term.getKind then "tactics" else "term", stx := term, more := some? hasText rest }
+    | _ => { form := "other", stx := value, more := false }
+  | .node _ `Lean.Parser.Command.declValEqns args =>
+    match args.toList with
+    | [.node _ _ inner] =>
+      match inner.toList with
+      | alts :: rest => { form := "equations", stx := alts, more := some? hasText rest }
+      | [] => { form := "other", stx := value, more := false }
+    | _ => { form := "other", stx := value, more := false }
+  | _ => { form := "other", stx := value, more := false }
+
+def ProofText.hasTactics (p : ProofText) : Bool := match blocksIn `null 0 p.stx [] with | [] => false | _ => true
+
+/-- The value of the theorem or example that a command declares. -/
+partial def valueIn (stx : Syntax) : Option Syntax :=
+  match stx with
+  | .node _ k args =>
+    if k == `Lean.Parser.Command.in || k == `null then lastOf args.toList none
+    else match args.toList with
+      | [_, .node _ _ decl] => nth? (rev decl.toList) 0
+      | _ => none
+  | _ => none
+where
+  lastOf : List Syntax → Option Syntax → Option Syntax
+    | [], found => found
+    | s :: l, found => lastOf l (match valueIn s with | some v => some v | none => found)
+
+/-! ## Examples, which are theorems without a name -/
+
+/-- An `example` as it is written: the command, its modifiers, the keyword, the statement. -/
+partial def exampleIn (stx : Syntax) : Option (Syntax × Syntax × Syntax × Syntax) :=
+  match stx with
+  | .node _ k args =>
+    if k == `Lean.Parser.Command.in || k == `null then first args.toList
+    else match args.toList with
+      | [mods, .node _ `Lean.Parser.Command.example decl] =>
+        match decl.toList with
+        | word :: sig :: _ => some (stx, mods, word, sig)
+        | _ => none
+      | _ => none
+  | _ => none
+where
+  first : List Syntax → Option (Syntax × Syntax × Syntax × Syntax)
+    | [] => none
+    | s :: l => match exampleIn s with | some e => some e | none => first l
+
+/-- What is traced: a theorem of the file, or what an example is under a name. -/
+structure Traced where
+  written : Written
+  constant : Option ConstantInfo
+  /-- The command up to the end of the statement, and what came of it. -/
+  text : String
+  piece : Piece
+  /-- The keyword of an example. -/
+  word : Option (Nat × Nat) := none
+
+def tracedTheorem (source : String) (p : Piece) (w : Written) : Traced :=
+  { written := w, constant := w.constant? p, text := String.Pos.Raw.extract source ⟨p.start⟩ ⟨w.signatureStop⟩, piece := p }
+
+/-- Lean keeps nothing of an example; here it is elaborated as a theorem, left open. -/
+def tracedExample (source : String) (map : FileMap) (p : Piece) : IO (List Traced) := do
+  match exampleIn p.stx with
+  | none => return []
+  | some (decl, mods, word, sig) =>
+    let start := (rangeOf decl).1
+    let parts := match mods with | .node _ _ args => args.toList | _ => []
+    let (a, b) := rangeOf word
+    let name := "example_" ++ Nat.repr (map.toPosition ⟨a⟩).line
+    let cut := cutEnd start parts
+    let w : Written := { name := p.scope.ns ++ toName name, isPrivate := false, cutStart := start, cutStop := cut, signatureStop := tailOf sig, inMutual := false }
+    let text := String.Pos.Raw.extract source ⟨p.start⟩ ⟨a⟩ ++ "theorem " ++ name ++ String.Pos.Raw.extract source ⟨b⟩ ⟨w.signatureStop⟩
+    let ictx := fileInput (text ++ sorryProof)
+    let (stx, _, _) := parseCmd ictx (parserScope p.envBefore p.scope) {}
+    let ref ← IO.mkRef { p.before with messages := {} }
+    let ctx : Command.Context := { fileName := ictx.fileName, fileMap := ictx.fileMap, cmdPos := ⟨0⟩, snap? := none, cancelTk? := none }
+    let _ ← (elabCmd stx ctx ref).toBaseIO
+    let st ← ref.get
+    let p' := { p with stx := stx, envAfter := st.env, messages := logged st.messages }
+    return [{ written := w, constant := w.constant? p', text := text, piece := { p with envAfter := st.env }, word := some (a, b) }]
+
+/-! ## `qed.trace` -/
+
+/-- The state at the beginning of a theorem's proof: its command is elaborated once more, with `sorry` for the proof. -/
+def proofState (s : Session) (t : Traced) (ci : ConstantInfo) : M GState := do
+  let p := t.piece
+  let text := t.text ++ sorryProof
+  let (stx, _, log) := parseCmd (fileInput text) (parserScope p.envBefore p.scope) {}
+  match (← (loggedErrors log : IO _)) with
+  | m :: _ => fail "frontend" m
+  | [] => pure ()
+  let { env, hole } ← beginningOf text { p with start := 0, stx := stx }
+  let scope : Scope := { p.scope with ns := hole.ctx.currNamespace, opened := hole.ctx.openDecls, opts := hole.ctx.options }
+  let base : GState := { env := env, scope := scope, decl := ci.name }
+  let st ← startGoal s.config base (writtenOut env p.envAfter ci.type) ci.levelParams
+  let ran ← runTerm s.config st (introduce st.root (binderCount hole))
+  let g ← okOr "frontend" ran
+  return { (st.after ran [g]) with root := st.root }
+
+def jproof (proof : ProofText) : Json :=
+  let tactics := match proof.stx with
+    | .node _ k args => if isBy k then (match rev args.toList with | seq :: _ => tacticsOf seq | [] => []) else [proof.stx]
+    | _ => []
+  jblock proof.stx `null (rangeOf proof.stx).1 tactics
+
+/-- A theorem as in `qed.outline`, with its proof; and its first state where there are tactics. -/
+def jtraced (r : Ref) (s : Session) (map : FileMap) (t : Traced) : M Json := do
+  let w := t.written
+  let problem ← (whyNotTaken map t.piece w t.constant : IO _)
+  let (start, stop) := rangeOf t.piece.stx
+  let mut fields : List (String × Json) := [("name", jname w.name), ("boundary", jpair start stop), ("cut", jpair w.cutStart w.cutStop),
+    ("signatureEnd", jnum w.signatureStop), ("private", .bool w.isPrivate), ("error", match problem with | some e => .str e | none => .null),
+    ("example", match t.word with | some (a, b) => jpair a b | none => .null)]
+  match problem, t.constant, valueIn t.piece.stx with
+  | none, some ci, some value =>
+    let proof := proofOf value
+    fields := ("form", .str proof.form) :: ("proof", jproof proof) :: ("more", .bool proof.more) :: fields
+    if proof.hasTactics then
+      match (← (proofState s t ci).toBaseIO) with
+      | .ok st =>
+        let (gs, st) ← printGoals s.config st st
+        let id ← addState r st
+        fields := ("stateId", jnum id) :: ("goals", gs) :: fields
+      | .error f => fields := ("problem", .str f.desc) :: fields
+  | _, _, _ => pure ()
+  return Json.mkObj fields
+
+/-- `from`: where the file itself begins, behind the text of what it imports. -/
+def qedTrace (r : Ref) (j : Json) : M Json := do
+  let s ← (r.get : IO Session)
+  let source ← str j "file"
+  let start := (← nat? j "from").getD 0
+  let text ← elaborate s s.env source false (undo := true)
+  let map := (fileInput source).fileMap
+  let mut theorems := #[]
+  for p in text.pieces do
+    if p.first >= start then
+      for w in writtenBy p do theorems := theorems.push (← jtraced r s map (tracedTheorem source p w))
+      for t in (← (tracedExample source map p : IO _)) do theorems := theorems.push (← jtraced r s map t)
+  let mut errors := #[]
+  for (start, stop, ms) in rev (badStretches map source.utf8ByteSize text.pieces []) do
+    errors := errors.push (Json.mkObj [("boundary", jpair start stop), ("desc", .str (joinLines (← (placedTexts ms : IO _))))])
+  return Json.mkObj [("theorems", .arr theorems), ("errors", .arr errors)]
+
+end Repl
