@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
 
 from burnqed.core.errors import InputError
 from burnqed.lean import protocol
 from burnqed.lean.pool import Pool
-from burnqed.lean.statement import split_header
+from burnqed.lean.statement import scope_names, split_header
+from burnqed.lean.tokens import tokenize
 
 _NOT_SOURCES = frozenset({".lake", "build"})
 
@@ -69,11 +71,31 @@ def imported_text(path: Path, imports: Sequence[str], loaded: frozenset[str]) ->
     """What a file imports of its own project, as text to stand before it: Lean cannot load modules.
 
     Each of those files is a section, so that what it opens, and its variables, end with it. Raises
-    `InputError` for a module that is neither loaded nor a file.
+    `InputError` for a module that is neither loaded nor a file; what those files import besides may be
+    missing, and costs the commands that need it.
     """
     texts: dict[Path, str] = {}
+    for module in imports:
+        if module not in loaded and _module_file(path, module) is None:
+            raise InputError(f"it imports {module}, which is not loaded")
     _add_imports(path, imports, loaded, texts, (path.resolve(),))
-    return "".join(f"section\n{text}\nend\n" for text in texts.values())
+    return "".join(f"section\n{text}\n{_ends(text)}end\n" for text in texts.values())
+
+
+def _ends(text: str) -> str:
+    """Ends for what a file leaves open, which Lean closes where a file ends."""
+    scopes: list[str] = []
+    tokens = tokenize(text)
+    for word, after in zip_longest(tokens, tokens[1:]):
+        name = text[after.start : after.end] if after and after.kind == "identifier" else ""
+        if word.text in ("namespace", "section", "mutual"):
+            # Where a name stands on another line it is the next command's.
+            own = name if after and "\n" not in text[word.end : after.start] else ""
+            scopes += scope_names(own)
+        elif word.text == "end":
+            own = name if after and "\n" not in text[word.end : after.start] else ""
+            del scopes[-len(scope_names(own)) :]
+    return "".join(f"end {name}\n" for name in reversed(scopes))
 
 
 def _add_imports(
@@ -85,14 +107,10 @@ def _add_imports(
 ) -> None:
     """Adds the texts of these modules behind those of what they import themselves."""
     for module in imports:
-        if module in loaded:
-            continue
-        found = _module_file(path, module)
-        if found is None:
-            raise InputError(f"it imports {module}, which is not loaded")
+        found = None if module in loaded else _module_file(path, module)
         if found in above:
             raise InputError(f"it imports {module}, which imports it")
-        if found not in texts:
+        if found is not None and found not in texts:
             source = split_header(read_text(found))
             _add_imports(found, source.imports, loaded, texts, (*above, found))
             texts[found] = source.body

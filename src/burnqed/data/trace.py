@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import re
 import textwrap
 import time
 from bisect import bisect_right
@@ -169,9 +170,9 @@ async def _with_worker(worker: Worker, file: _File, seconds: float) -> Traced:
     while True:
         await worker.ready()
         found = await trace_file(worker, file.text, seconds, file.offset)
-        if found.bad:
-            place = "" if found.bad[0].start >= file.offset else "what it imports: "
-            raise InputError(place + found.bad[0].error)
+        own = [bad for bad in found.bad if bad.start >= file.offset]
+        if own:
+            raise InputError(_placed(own[0].error, file.text.count("\n", 0, file.offset)))
         at = 0
         try:
             for at, theorem in enumerate(found.theorems):
@@ -185,7 +186,16 @@ async def _with_worker(worker: Worker, file: _File, seconds: float) -> Traced:
             if blamed == at:
                 done[at] = NotReplayed(f"{LOST}: {error.message}")
             blamed = at
-    return _rows(file, found, done)
+    # Commands of imported files that Lean could not use here are as if they were not there.
+    text = file.text
+    for bad in found.bad:
+        text = text[: bad.start] + re.sub(r"[^\n]", " ", text[bad.start : bad.end]) + text[bad.end :]
+    return _rows(replace(file, text=text), found, done)
+
+
+def _placed(error: str, before: int) -> str:
+    """What Lean says, with lines of the file itself: `before` stand before it."""
+    return re.sub(r"(?m)^(\d+)(?=:\d+:)", lambda line: str(int(line[1]) - before), error)
 
 
 def _rows(file: _File, found: TracedFile, done: dict[int, Replayed | NotReplayed]) -> Traced:

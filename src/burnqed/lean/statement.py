@@ -88,13 +88,13 @@ def declarations(source: str) -> list[Declaration]:
             prefix = "" if root else "".join(f"{scope}." for scope in scopes if scope)
             found.append(Declaration(prefix + name.removeprefix("_root_."), word.start))
         elif word.text in ("namespace", "section", "mutual"):
-            scopes += [part if word.text == "namespace" else "" for part in _parts(name)]
+            scopes += [part if word.text == "namespace" else "" for part in scope_names(name)]
         elif word.text == "end":
-            del scopes[-len(_parts(name)) :]
+            del scopes[-len(scope_names(name)) :]
     return found
 
 
-def _parts(name: str) -> list[str]:
+def scope_names(name: str) -> list[str]:
     """`namespace A.B` opens two scopes, which `end A.B` closes, or `end B` and `end A`."""
     return re.findall(r"«[^»]*»|[^.«»]+", name) or [""]
 
