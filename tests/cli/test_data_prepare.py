@@ -64,7 +64,7 @@ def test_bad_rows_are_an_exit_code_and_lines_of_their_own(
         file.write('{"state": "⊢ p"}\n')
     for _ in range(2):  # also when it was done before
         _, error = data(capsys, "prepare", pairs, "--out", tmp_path / "out", code=2)
-        assert f"{pairs}, line 161 has no 'tactic'" in error
+        assert f"{pairs}, line 161 lacks `tactic`" in error
     out, error = data(capsys, "inspect", pairs)
     assert "161 rows, 1 of them malformed" in out
     assert "line 161" in error
@@ -94,7 +94,7 @@ def test_wrong_inputs_are_named(
 ) -> None:
     for command in ("prepare", "inspect"):
         _, error = data(capsys, command, "nowhere.jsonl", "--out", tmp_path / "out", code=2)
-        assert "there is no file nowhere.jsonl" in error
+        assert "there is no source and no file nowhere.jsonl" in error
     _, error = data(capsys, "prepare", pairs, pairs, "--out", tmp_path / "out", code=2)
     assert "given twice" in error
     _, error = data(capsys, "prepare", pairs, "--out", pairs, code=2)
@@ -118,36 +118,37 @@ def test_an_inspection_is_a_table_and_a_report(
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_run_leaves_nothing(tmp_path: Path, number: signal.Signals) -> None:
-    """A pipe that goes on for ever stands for a long file."""
-    pipe = tmp_path / "endless.jsonl"
-    os.mkfifo(pipe)
+def test_an_interrupted_run_leaves_nothing(tmp_path: Path, pairs: Path, number: signal.Signals) -> None:
+    """Steps that go on for ever stand for a long file."""
     code = (
-        "from burnqed.data import prepared; from burnqed.cli.main import main\n"
-        "prepared.Input.checksum = lambda self: 'of a pipe'\n"
+        "from itertools import count; from burnqed.data.steps import Step\n"
+        "from burnqed.data.sources import open as sources; from burnqed.cli.main import main\n"
+        "endless = lambda self, notes: (Step('s', f't{i}', f'⊢ {i}', 'rfl', 0) for i in count())\n"
+        "sources.Opened.steps = endless\n"
         "main()"
     )
-    command = [sys.executable, "-c", code, "data", "prepare", str(pipe), "--out", str(tmp_path / "out")]
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "data",
+        "prepare",
+        str(pairs),
+        "--out",
+        str(tmp_path / "out"),
+    ]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
-    try:
-        with pipe.open("w", encoding="utf-8") as file:
-            for count in range(10**6):
-                file.write(json.dumps(row(f"t{count}")) + "\n")
-                if count == 3000:
-                    file.flush()
-                    assert (tmp_path / ".out.preparing").is_dir()
-                    process.send_signal(number)
-                if count > 3000 and process.poll() is not None:
-                    break
-    except BrokenPipeError:
-        pass
+    begun = tmp_path / ".out.preparing" / ".work" / "rows"
     deadline = time.monotonic() + 30
-    while process.poll() is None and time.monotonic() < deadline:
-        time.sleep(0.05)
-    process.kill()
-    _, error = process.communicate()
+    while not (begun.exists() and begun.stat().st_size) and time.monotonic() < deadline:
+        time.sleep(0.02)
+    process.send_signal(number)
+    try:
+        _, error = process.communicate(timeout=30)
+    finally:
+        process.kill()
     assert process.returncode == 130, error
-    assert os.listdir(tmp_path) == [pipe.name]  # noqa: PTH208
+    assert os.listdir(tmp_path) == [pairs.name]  # noqa: PTH208
 
 
 def test_files_of_two_kinds_together(

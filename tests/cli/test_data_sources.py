@@ -54,7 +54,7 @@ def test_what_cannot_be_fetched(tmp_path: Path) -> None:
     assert "--revision" in data("fetch", "goedel-workbook", code=2, cache=tmp_path).stderr
     bad = write(tmp_path / "bad.jsonl", [{**row, "more": 1} for row in LEAN_GITHUB])
     out = data("fetch", "lean-github", "--from", bad, code=2, cache=tmp_path)
-    assert f"{bad}, row 1 has unknown `more`" in out.stderr
+    assert f"{bad}, line 1 has unknown `more`" in out.stderr
     out = data("fetch", "qed-core", "--revision", "main", code=2, cache=tmp_path)
     assert "qed-core is pinned" in out.stderr
 

@@ -11,7 +11,8 @@ from burnqed.data.contamination import held_out
 from burnqed.data.distribution import distribution
 from burnqed.data.index import read_index
 from burnqed.data.inspection import Inspection
-from burnqed.data.steps_files import find_input
+from burnqed.data.sources.open import open_source
+from tests.data.published import NUMINA, published, write
 from tests.data.rows import Plain, proof_of, row, write_index, write_rows
 
 
@@ -19,7 +20,7 @@ def inspected(work: Path, *inputs: str | Path, against: Path | None = None) -> d
     held = {"bench": held_out([read_index(against)])} if against else {}
     work.mkdir()
     with Inspection(work, held) as inspection:
-        read = [inspection.read(find_input(str(one)), lambda _rows: None) for one in inputs]
+        read = [inspection.read(open_source(str(one)), lambda _rows: None) for one in inputs]
         return inspection.report(read)
 
 
@@ -111,6 +112,32 @@ def test_whole_proofs_are_counted_by_what_they_are(tmp_path: Path) -> None:
     schema = report["inputs"][0]["schema"]
     assert schema["ground_truth_type"] == {"types": {"str": 4, "null": 1}, "missing": 2}
     assert schema["proof"]["types"] == {"str": 6, "null": 1}
+
+
+def test_published_sets_are_inspected_as_what_they_are(tmp_path: Path) -> None:
+    numina = published(tmp_path / "n", "numinamath-lean")
+    github = published(tmp_path / "g", "lean-github")
+    report = inspected(tmp_path / "work", f"numinamath-lean={numina}", github, "qed-core")
+    found = report["sources"]["numinamath-lean"]
+    given = Counter(str(row["ground_truth_type"]) for row in NUMINA)
+    assert found["ground_truth_types"] == dict(given)
+    assert found["proofs"] == 2  # the first problem has a person's and a prover's
+    assert found["empty_proofs"] == 3
+    assert found["imports"]["Mathlib"] == 2
+    assert report["inputs"][0]["rows"] == len(NUMINA)
+    assert report["inputs"][0]["notes"]["no proof"] == 3
+    assert set(report["inputs"][0]["schema"]) == set(NUMINA[0])
+    assert report["sources"]["lean-github"]["steps"] == 4
+    assert report["sources"]["qed-core"]["empty_proofs"] == 150
+
+
+def test_what_cannot_be_read_of_a_published_set_costs_its_row(tmp_path: Path) -> None:
+    rows = [NUMINA[0], {**NUMINA[1], "ground_truth_type": "guessed"}, NUMINA[3]]
+    report = inspected(tmp_path / "work", write(tmp_path / "data.jsonl", rows))
+    malformed = report["inputs"][0]["malformed"]
+    assert malformed["rows"] == 1
+    assert "line 2: `ground_truth_type` is 'guessed'" in malformed["first"][0]
+    assert report["sources"]["numinamath-lean"]["proofs"] == 2
 
 
 def test_percentiles_are_those_of_the_sorted_list() -> None:

@@ -16,8 +16,8 @@ from burnqed.data.contamination import Held, held_out
 from burnqed.data.index import read_index
 from burnqed.data.prepare import RULES, Rules
 from burnqed.data.prepared import earlier_report, prepare_into, settings_of
+from burnqed.data.sources.open import open_source
 from burnqed.data.splits import SPLITS, split_of
-from burnqed.data.steps_files import find_input
 from tests.data.rows import Plain, proof_of, read_rows, row, write_index, write_rows
 
 ALL = Rules(shares=(100.0, 0.0, 0.0), keep_trivial=1.0)
@@ -30,7 +30,7 @@ def all_fit(pairs: Sequence[tuple[str, str]]) -> Sequence[str]:
 def prepared(
     out: Path, *inputs: str | Path, rules: Rules = ALL, held: Held | None = None, unfit: Any = all_fit
 ) -> dict[str, Any]:
-    found = [find_input(str(one)) for one in inputs]
+    found = [open_source(str(one)) for one in inputs]
     settings = settings_of(found, rules, {}, lambda: None)
     report = prepare_into(
         out, found, rules, held or Held(), unfit, settings, lambda _stage, _rows: None
@@ -254,13 +254,13 @@ def test_bad_rows_are_counted_and_the_first_ten_told(tmp_path: Path) -> None:
     assert dropped(report) == {"malformed": 12}
     told = report["malformed"][0]
     assert (told["rows"], len(told["first"])) == (12, 10)
-    assert told["first"][0].startswith(f"{path}, line 2 is no JSON")
+    assert told["first"][0].startswith(f"{path}, line 2 is not JSON")
 
 
 def test_nothing_is_there_until_all_of_it_is(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", [r for i in range(900) for r in proof_of(f"t{i}", 4)])
     out = tmp_path / "out"
-    found = [find_input(str(path))]
+    found = [open_source(str(path))]
     settings = settings_of(found, ALL, {}, lambda: None)
     for stage in ("reading", "writing"):
 
@@ -281,7 +281,7 @@ def test_nothing_is_there_until_all_of_it_is(tmp_path: Path) -> None:
 def test_what_is_there_is_not_done_again_nor_written_over(tmp_path: Path) -> None:
     path = write_rows(tmp_path / "x.jsonl", proof_of("a", 4))
     out = tmp_path / "out"
-    found = [find_input(str(path))]
+    found = [open_source(str(path))]
     settings = settings_of(found, ALL, {"prompt": "deepseek"}, lambda: None)
     assert earlier_report(out, settings) is None
     out.mkdir()
@@ -291,7 +291,7 @@ def test_what_is_there_is_not_done_again_nor_written_over(tmp_path: Path) -> Non
     with pytest.raises(InputError, match="prepared otherwise: seed was 0, now 1"):
         earlier_report(out, settings | {"seed": 1})
     (tmp_path / "elsewhere").mkdir()
-    moved = [find_input(str(write_rows(tmp_path / "elsewhere" / "x.jsonl", proof_of("a", 4))))]
+    moved = [open_source(str(write_rows(tmp_path / "elsewhere" / "x.jsonl", proof_of("a", 4))))]
     assert earlier_report(out, settings_of(moved, ALL, {"prompt": "deepseek"}, lambda: None)) == report
     write_rows(path, proof_of("a", 5))
     changed = settings_of(found, ALL, {"prompt": "deepseek"}, lambda: None)

@@ -141,7 +141,7 @@ def test_a_copy(folder: Path, small: SourceInfo) -> None:
     path.unlink()
     assert len(list(read_steps("lean-github"))) == 4
     bad = write(folder / "mine" / "bad.jsonl", [{**row, "tactic": 1} for row in LEAN_GITHUB])
-    with pytest.raises(InputError, match=f"{bad}, row 1: `tactic`"):
+    with pytest.raises(InputError, match=f"{bad}, line 1: `tactic`"):
         fetch_source(small, bad, None, Notes())
     assert len(list(read_steps("lean-github"))) == 4, "what was here before is still here"
     with pytest.raises(InputError, match="--from takes what is there"):

@@ -65,13 +65,13 @@ def test_a_column_that_only_a_later_row_lacks(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("column", "value", "said"),
     [
-        ("tactic", 3, "row 2: `tactic` is number, and should be text"),
-        ("tactic", None, "row 2: `tactic` has no value"),
+        ("tactic", 3, "line 2: `tactic` is number, and should be text"),
+        ("tactic", None, "line 2: `tactic` has no value"),
         ("tactic", ["simp"], "`tactic` is list, and should be text"),
         ("tactic", True, "`tactic` is bool, and should be text"),
-        ("tactic", "", "row 2: `tactic` is empty"),
-        ("state_before", " \n", "row 2: `state_before` is empty"),
-        ("tactic", "\ud83d", "row 2: `tactic` is not valid Unicode"),
+        ("tactic", "", "line 2: `tactic` is empty"),
+        ("state_before", " \n", "line 2: `state_before` is empty"),
+        ("tactic", "\ud83d", "line 2: `tactic` is not valid Unicode"),
     ],
 )
 def test_a_value_of_the_wrong_kind_is_named(tmp_path: Path, column: str, value: Any, said: str) -> None:
@@ -140,9 +140,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
     assert "cannot read" in refused(f"lean-github={tmp_path / 'absent.json'}").message
     assert "there is no source and no file nowhere" in refused("nowhere").message
     assert refused("lean-github=").message == "lean-github= names no path"
-    error = refused("nonsense=here")
-    assert error.message == "no source nonsense"
-    assert "lean-github" in error.hint
+    assert refused("nonsense=here").message == "there is no file here to read as nonsense"
     assert "there is no source and no file" in refused("x" * 5000).message
 
 
@@ -189,7 +187,8 @@ def test_folders_as_they_are_published(tmp_path: Path) -> None:
     shards = tmp_path / "NuminaMath-LEAN"
     for k in range(2):
         write(shards / "data" / f"train-0000{k}-of-00002.parquet", FILES["numinamath-lean"][1])
-    assert len(list(read_statements(str(shards)))) == 8
+    found = list(read_statements(str(shards)))
+    assert len(found) == len({one.theorem for one in found}) == 8
     (shards / ".cache").mkdir()
     assert len(list(read_statements(str(shards)))) == 8
 
@@ -230,7 +229,7 @@ def test_rows_come_one_by_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
         assert notes.counts["rows"] == 1
         with pytest.raises(InputError):
             list(found)
-        assert notes.counts["rows"] == 199
+        assert notes.counts["rows"] == (199 if name == "x.json" else 200)
     path = write(tmp_path / "x.parquet", LEAN_GITHUB * 2000)
     notes = Notes()
     next(read_steps(str(path), notes))

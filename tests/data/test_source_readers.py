@@ -180,10 +180,10 @@ def test_what_was_written_here(tmp_path: Path) -> None:
     ]
     for name in ("s.jsonl", "s.json", "s.jsonl.gz"):
         assert list(read_steps(str(write(tmp_path / name, rows)))) == [
-            Step(name, "t", "⊢ a", "simp", 2), Step("mine", "t", "⊢ a", "simp", 0, "⊢ b"),
+            Step("s", "t", "⊢ a", "simp", 2), Step("mine", "t", "⊢ a", "simp", 0, "⊢ b"),
         ]  # fmt: skip
     found = list(read_proofs(str(published(tmp_path, "proofs"))))
-    assert found == [WholeProof("proofs.jsonl", "t", "theorem t : 1 = 1", "rfl")]
+    assert found == [WholeProof("proofs", "t", "theorem t : 1 = 1", "rfl")]
     for depth in (-1, 0.5):
         path = write(tmp_path / "bad.jsonl", [{**rows[0], "depth": depth}])
         with pytest.raises(InputError, match="no number of steps"):

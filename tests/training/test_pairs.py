@@ -35,17 +35,20 @@ def test_pairs_are_read_from_a_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("row", "said"),
     [
-        ({"state": "⊢ p", "theorem": "t", "depth": 0}, "no 'tactic'"),
-        ({"state": "⊢ p", "tactic": " ", "theorem": "t", "depth": 0}, "'tactic' is not a text"),
-        ({"state": 3, "tactic": "rfl", "theorem": "t", "depth": 0}, "'state' is not a text"),
-        ({"state": "⊢ p", "tactic": "rfl", "theorem": "t", "depth": "0"}, "'depth' is not a number"),
-        ({"state": "⊢ p", "tactic": "rfl", "theorem": "t", "depth": True}, "'depth' is not a number"),
-        ([1], "is no JSON object"),
-        ("{", "is no JSON"),
-        ("[" * 100_000, "is no JSON"),
+        ({"state": "⊢ p", "theorem": "t", "depth": 0}, "lacks `tactic`"),
+        ({"state": "⊢ p", "tactic": " ", "theorem": "t", "depth": 0}, "`tactic` is empty"),
+        (
+            {"state": 3, "tactic": "rfl", "theorem": "t", "depth": 0},
+            "`state` is number, and should be text",
+        ),
+        ({"state": "⊢ p", "tactic": "rfl", "theorem": "t", "depth": "0"}, "`depth` is text"),
+        ({"state": "⊢ p", "tactic": "rfl", "theorem": "t", "depth": True}, "`depth` is bool"),
+        ([1], "is not a JSON object"),
+        ("{", "is not JSON"),
+        ("[" * 100_000, "is not JSON"),
         (
             r'{"state": "⊢ \ud800", "tactic": "rfl", "theorem": "t", "depth": 0}',
-            "'state' is no text that can be written",
+            "`state` is not valid Unicode",
         ),
     ],
 )
@@ -53,9 +56,8 @@ def test_a_bad_row_is_named(tmp_path: Path, row: object, said: str) -> None:
     path = write_jsonl(tmp_path / "pairs.jsonl", pairs(2))
     with path.open("a", encoding="utf-8") as file:
         file.write(row if isinstance(row, str) else json.dumps(row))
-    with pytest.raises(InputError, match=f"pairs.jsonl, line 3.*{said}") as caught:
+    with pytest.raises(InputError, match=f"pairs.jsonl, line 3.*{said}"):
         read_source(path, silent)
-    assert '"tactic"' in caught.value.hint
 
 
 def test_a_mark_of_the_byte_order_is_no_part_of_the_data(tmp_path: Path) -> None:

@@ -18,9 +18,10 @@ from burnqed.data.cheats import cheats
 from burnqed.data.contamination import Held
 from burnqed.data.distribution import distribution
 from burnqed.data.prepare import TRIVIAL
+from burnqed.data.sources.open import Opened
+from burnqed.data.sources.rows import BadRows, Notes
 from burnqed.data.spill import Spill, key_of
 from burnqed.data.steps import Step, WholeProof
-from burnqed.data.steps_files import BadRows, Input, Row, open_rows
 from burnqed.lean.statement import split_header
 
 # What may be equal in two rows. A statement is the text of one, whole proofs have it.
@@ -68,45 +69,64 @@ class Inspection:
 
     # ----------------------------------------------------------------------------------- rows
 
-    def read(self, given: Input, on_rows: Callable[[int], None]) -> dict[str, Any]:
+    def read(
+        self,
+        given: Opened,
+        on_rows: Callable[[int], None],
+        on_problem: Callable[[str], None] = lambda _: None,
+    ) -> dict[str, Any]:
         """Take in an input, and say what it is made of."""
         bad = BadRows()
         columns: dict[str, Counter[str]] = {}
         kinds: Counter[str] = Counter()
-        rows = 0
-        for row in open_rows(given, bad.add):
-            rows += 1
-            for name, value in row.columns.items():
+        whole = 0
+
+        def count(row: Mapping[str, Any]) -> None:
+            nonlocal whole
+            whole += 1
+            for name, value in row.items():
                 columns.setdefault(name, Counter())[_type(value)] += 1
-            kinds["steps" if isinstance(row.record, Step) else "proofs"] += 1
-            self._take(row)
-            if rows % _TOLD == 0:
+            if "ground_truth_type" in row:
+                named = None if given.is_published else row.get("source")
+                whose = given.label or named or given.name
+                self._source(whose).truth[str(row["ground_truth_type"])] += 1
+            if whole % _TOLD == 0:
                 on_rows(_TOLD)
-        on_rows(rows % _TOLD)
+
+        notes = Notes(on_problem, bad.add, count)
+        for record in given.records(notes):
+            source = self._source(record.source)
+            match record:
+                case Step():
+                    kinds["steps"] += 1
+                    self._step(source, record)
+                case WholeProof():
+                    kinds["proofs"] += 1
+                    self._proof(source, record)
+        on_rows(whole % _TOLD)
+        if notes.counts["no proof"]:
+            self._source(given.label or given.name).proofs["empty"] += notes.counts["no proof"]
         return {
             "given": given.given,
-            "files": len(given.files),
+            "source": given.info.name,
+            "files": len(given.parts),
             "sha256": given.checksum(),
-            "rows": rows + bad.count,
+            "rows": notes.counts["rows"],
             "steps": kinds["steps"],
             "proofs": kinds["proofs"],
+            "notes": notes.beside(),
             "malformed": {"rows": bad.count, "first": bad.first},
             "schema": {
-                name: {"types": dict(types.most_common()), "missing": rows - types.total()}
+                name: {"types": dict(types.most_common()), "missing": whole - types.total()}
                 for name, types in columns.items()
             },
         }
 
-    def _take(self, row: Row) -> None:
-        name = row.record.source
+    def _source(self, name: str) -> _Source:
         source = self._sources.get(name)
         if source is None:
             source = self._sources[name] = _Source(len(self._sources))
-        match row.record:
-            case Step() as step:
-                self._step(source, step)
-            case WholeProof() as proof:
-                self._proof(source, proof, row.columns)
+        return source
 
     def _step(self, source: _Source, step: Step) -> None:
         source.steps["rows"] += 1
@@ -125,15 +145,13 @@ class Inspection:
         add(key_of(step.state), _KIND["state"], source.place, 0, 0)
         add(key_of(step.theorem), _KIND["theorem"], source.place, step.depth, known)
 
-    def _proof(self, source: _Source, proof: WholeProof, columns: Mapping[str, Any]) -> None:
+    def _proof(self, source: _Source, proof: WholeProof) -> None:
         source.proofs["rows"] += 1
         source.proofs["empty"] += not proof.proof.strip()
         source.measure("proof_chars", len(proof.proof))
         modules = _imports(proof)
         source.proofs["no_imports"] += not modules
         source.imports.update(modules)
-        if "ground_truth_type" in columns:
-            source.truth[str(columns["ground_truth_type"])] += 1
         known = _PROOF | self._known(proof.theorem, lambda held: held.has_statement(proof.statement))
         if cheats(proof.proof):
             source.proofs["cheat"] += 1
@@ -224,8 +242,8 @@ def _told(source: _Source) -> dict[str, Any]:
         return {
             "theorems": found,
             "rows": source.contaminated[what],
-            "theorem_rate": round(found / theorems, 6),
-            "row_rate": round(source.contaminated[what] / rows, 6),
+            "theorem_rate": round(found / max(theorems, 1), 6),
+            "row_rate": round(source.contaminated[what] / max(rows, 1), 6),
         }
 
     foreign = {m: n for m, n in source.imports.most_common() if m.split(".")[0] != "Mathlib"}

@@ -1,4 +1,4 @@
-"""JSON row by row: the values of a long array, or JSON lines, without the whole file in memory.
+"""JSON row by row: the values of a long array, without the whole file in memory.
 
 Published sets are arrays of hundreds of megabytes, of which each element is small. An element is
 decoded as soon as all of it has been read; what is in memory is one element and one block.
@@ -30,23 +30,11 @@ def first_value(file: TextIO) -> Any:
     return window.value()
 
 
-def values(file: TextIO) -> Iterator[tuple[int, Any]]:
-    """Each value with its number, counted from 1: an array's elements, or the lines of JSON lines.
+def elements(file: TextIO) -> Iterator[tuple[int, Any]]:
+    """The elements of an array, each with its number, counted from 1.
 
     What is wrong is a `ValueError` that says what, and in which row.
     """
-    window = _Window(file)
-    first = window.peek()
-    if first == "[":
-        yield from _elements(window)
-    elif first == "{":
-        yield from _lines(window)
-    else:
-        raise NotAList("it is neither a list nor lines of JSON objects")
-
-
-def elements(file: TextIO) -> Iterator[tuple[int, Any]]:
-    """As `values`, of an array only."""
     window = _Window(file)
     if window.peek() != "[":
         window.value()
@@ -78,18 +66,6 @@ def _elements(window: _Window) -> Iterator[tuple[int, Any]]:
         raise ValueError(f"something follows the list: {window.peek()!r}")
 
 
-def _lines(window: _Window) -> Iterator[tuple[int, Any]]:
-    for number, line in enumerate(window.rest_lines(), start=1 + window.lines_before):
-        if line.strip():
-            try:
-                value = json.loads(line)
-            except RecursionError as error:
-                raise ValueError(f"line {number}: it is nested too deeply") from error
-            except ValueError as error:
-                raise ValueError(f"line {number}: {error}") from error
-            yield number, value
-
-
 class _Window:
     """The part of a file that is being decoded."""
 
@@ -99,7 +75,6 @@ class _Window:
         self._decoder = json.JSONDecoder()
         self.text = ""
         self.at = 0
-        self.lines_before = 0
 
     def peek(self) -> str:
         """The next character that is no space; empty at the end."""
@@ -107,7 +82,6 @@ class _Window:
             while self.at < len(self.text):
                 if self.text[self.at] not in " \t\r\n":
                     return self.text[self.at]
-                self.lines_before += self.text[self.at] == "\n"
                 self.at += 1
             if self._ended:
                 return ""
@@ -136,15 +110,6 @@ class _Window:
                 raise ValueError(f"one value has more than {LONGEST:,} characters")
             self._more(size)
             size *= 2
-
-    def rest_lines(self) -> Iterator[str]:
-        """The lines from here on."""
-        begun = self.text[self.at :]
-        *whole, last = begun.split("\n")
-        yield from whole
-        self.text, self.at = "", 0
-        yield last + self._file.readline()
-        yield from self._file
 
     def _more(self, size: int) -> None:
         block = self._file.read(size)

@@ -23,20 +23,24 @@ from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.core.runs import publish
 from burnqed.data.contamination import Held
 from burnqed.data.prepare import RULES, Counts, Rules, Unfit, Written, prepare
+from burnqed.data.sources.open import Opened
+from burnqed.data.sources.rows import BadRows, Notes
 from burnqed.data.splits import SPLITS
 from burnqed.data.steps import Step
-from burnqed.data.steps_files import STEP_HINT, BadRows, Input, open_steps
 
 REPORT = "report.json"
+_ROW = 'a row is {"state": "…", "tactic": "…", "theorem": "…", "depth": 0}'
 
 
 def settings_of(
-    inputs: Sequence[Input], rules: Rules, more: Mapping[str, Any], on_file: Callable[[], None]
+    inputs: Sequence[Opened], rules: Rules, more: Mapping[str, Any], on_file: Callable[[], None]
 ) -> dict[str, Any]:
     """All that decides the result, wherever the files lie. Two of the same are the same data."""
     read = []
     for one in inputs:
-        read.append({"label": one.label, "name": one.name, "sha256": one.checksum()})
+        read.append(
+            {"source": one.info.name, "label": one.label, "name": one.name, "sha256": one.checksum()}
+        )
         on_file()
     settings = {"inputs": read, **asdict(rules), **more}
     return dict(json.loads(json.dumps(settings)))  # as it will come back from a file
@@ -69,25 +73,28 @@ def _change(key: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 def prepare_into(
     out: Path,
-    inputs: Sequence[Input],
+    inputs: Sequence[Opened],
     rules: Rules,
     held: Held,
     unfit: Unfit,
     settings: Mapping[str, Any],
     on_rows: Callable[[str, int], None],
+    on_problem: Callable[[str], None] = lambda _: None,
 ) -> dict[str, Any]:
     """Prepare all inputs, in their order, and give the report that was written."""
     bad = [BadRows() for _ in inputs]
+    notes = [Notes(on_problem, problems.add) for problems in bad]
+    streams = [one.steps(beside) for one, beside in zip(inputs, notes, strict=True)]
 
     def steps() -> Iterator[Step]:
-        for one, problems in zip(inputs, bad, strict=True):
-            yield from open_steps(one, problems.add)
+        for stream in streams:
+            yield from stream
 
     with _made_apart(out) as directory:
         counts, written = prepare(steps(), directory, rules, held, unfit, on_rows)
-        report = _report(settings, inputs, counts, written, bad)
+        report = _report(settings, inputs, counts, written, bad, notes)
         if not report["rows"]["train"]:
-            raise InputError(f"nothing is left to train on: {_told(report)}", hint=STEP_HINT)
+            raise InputError(f"nothing is left to train on: {_told(report)}", hint=_ROW)
         publish(directory / REPORT, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
     return report
 
@@ -128,10 +135,11 @@ def _made_apart(out: Path) -> Iterator[Path]:
 
 def _report(
     settings: Mapping[str, Any],
-    inputs: Sequence[Input],
+    inputs: Sequence[Opened],
     counts: Counts,
     written: Sequence[Written],
     bad: Sequence[BadRows],
+    notes: Sequence[Notes],
 ) -> dict[str, Any]:
     malformed = sum(one.count for one in bad)
     by_source = {source: _of_source(counts, source) for source in counts.rows}
@@ -156,7 +164,15 @@ def _report(
     return {
         "format": 1,
         "settings": dict(settings),
-        "inputs": [{"given": one.given, "files": [str(file) for file in one.files]} for one in inputs],
+        "inputs": [
+            {
+                "given": one.given,
+                "source": one.info.name,
+                "files": [str(part) for part in one.parts],
+                "notes": beside.beside(),
+            }
+            for one, beside in zip(inputs, notes, strict=True)
+        ],
         "rows": total,
         "theorems": theorems,
         "sources": by_source,

@@ -14,8 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from burnqed.core.errors import InputError
+from burnqed.data.sources.open import open_path
+from burnqed.data.sources.rows import Notes
+from burnqed.data.sources.written import STEPS
 from burnqed.data.splits import split_of
-from burnqed.data.steps_files import file_input, open_steps, refuse
 
 _COLUMNS = ("theorem", "state", "tactic", "depth", "on_proof_path")
 
@@ -76,7 +78,7 @@ def read_found(path: Path, on_problem: Callable[[str], None]) -> Source:
 
 
 def _given(path: Path) -> Iterator[Pair]:
-    for step in open_steps(file_input(path), refuse):
+    for step in open_path(STEPS, path).steps(Notes()):
         yield Pair(step.state, step.tactic, step.theorem, step.depth)
 
 

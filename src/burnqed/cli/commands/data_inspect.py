@@ -18,7 +18,7 @@ from burnqed.core.runs import publish
 from burnqed.data.contamination import held_out
 from burnqed.data.inspection import Inspection
 from burnqed.data.prepared import REPORT
-from burnqed.data.steps_files import find_input
+from burnqed.data.sources.open import open_source
 
 _SHOWN = 6  # of sources, and of overlaps
 _BARS = "·▁▂▃▄▅▆▇█"
@@ -29,8 +29,8 @@ def inspect_command(
         list[str],
         typer.Argument(
             metavar="INPUT",
-            help="Steps or whole proofs: a .jsonl or .parquet file, or a folder of them; NAME=PATH "
-            "names the source.",
+            help="A source that was fetched, SOURCE=PATH, a trace, or a file or folder whose columns "
+            "say what it is; NAME=PATH names what is read.",
         ),
     ],
     against: Annotated[
@@ -52,9 +52,10 @@ def inspect_command(
 ) -> None:
     """Say what is in data: rows, columns, depths, lengths, duplicates, contamination, overlaps.
 
-    Rows are steps, {"state", "tactic", "theorem", "depth"}, or whole proofs, {"theorem", "statement",
-    "proof"} and perhaps "context"; a row may name its "source", else the file's name is that. Rows that
-    are neither are counted and the first ten told.
+    Published sets are read as `burn-qed data sources` lists them. Rows of our own are steps, {"state",
+    "tactic", "theorem", "depth"}, or whole proofs, {"theorem", "statement", "proof"} and perhaps
+    "context"; a row may name its "source", else the file's name is that. Rows that cannot be read are
+    counted and the first ten told.
 
     Per source: theorems with a sorry, admit or cheat; theorems of --against; rows that come twice; how
     deep proofs are, how long states and tactics; what is imported besides Mathlib; proofs that are
@@ -64,11 +65,11 @@ def inspect_command(
 
         burn-qed data inspect traced/ --against minif2f-test --against core-300
 
-        burn-qed data inspect mathlib=a.parquet workbook=b.jsonl --json --out report.json
+        burn-qed data inspect numinamath-lean mine=a.parquet --json --out report.json
 
     Exit codes: 0 looked at, whatever was found; 2 an input is not there.
     """
-    found = [find_input(one) for one in inputs]
+    found = [open_source(one) for one in inputs]
     held = {
         index.name: held_out([index]) for index in (sets.chosen(s, None, None) for s in against or ())
     }
@@ -78,7 +79,7 @@ def inspect_command(
             Inspection(Path(work), held) as inspection,
             counted("reading", None, shown=not as_json) as advance,
         ):
-            report = inspection.report([inspection.read(one, advance) for one in found])
+            report = inspection.report([inspection.read(one, advance, tables.warn) for one in found])
     except OSError as error:  # of what has to meet on disk; inputs tell of their own
         raise InfrastructureError(
             f"cannot write to {tempfile.gettempdir()}: {error.strerror or error}",

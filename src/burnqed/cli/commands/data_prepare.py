@@ -18,8 +18,8 @@ from burnqed.core.errors import InputError
 from burnqed.data.contamination import held_out
 from burnqed.data.prepare import RULES, Rules
 from burnqed.data.prepared import earlier_report, prepare_into, settings_of
+from burnqed.data.sources.open import open_source
 from burnqed.data.splits import read_shares
-from burnqed.data.steps_files import find_input
 from burnqed.policy.lengths import lengths
 from burnqed.policy.prompt import PromptSettings
 
@@ -44,8 +44,9 @@ def prepare_command(
         list[str],
         typer.Argument(
             metavar="INPUT",
-            help="Steps: a .jsonl or .parquet file, or a folder of them; NAME=PATH names the source. "
-            "Where two have the same pair, the one named first keeps it.",
+            help="Steps: a source that was fetched, SOURCE=PATH, a trace, or a file or folder whose "
+            "columns say what it is; NAME=PATH names what is read. Where two have the same pair, the "
+            "one named first keeps it.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="OUT", help="The directory to make.")],
@@ -92,7 +93,8 @@ def prepare_command(
 ) -> None:
     """Turn steps of proofs into clean training pairs: what `burn-qed train policy --data` reads.
 
-    Rows are {"state", "tactic", "theorem", "depth"}, as JSON lines or Parquet. A theorem with a sorry,
+    Published sets are read as `burn-qed data sources` lists them; rows of our own are {"state",
+    "tactic", "theorem", "depth"}, as JSON lines or Parquet. A theorem with a sorry,
     admit or cheat anywhere is dropped whole, and so is one of --without. Then rows with long states or
     tactics go, then pairs that were there already, then most of what is bare automation. The rest is
     split by theorem, so that no theorem is on two sides, whichever sources it comes from.
@@ -105,7 +107,7 @@ def prepare_command(
 
         burn-qed data prepare traced/ --without minif2f-test --out data/mine
 
-        burn-qed data prepare mathlib=a.parquet workbook=b.jsonl --tokenizer smollm2 --out data/both
+        burn-qed data prepare leandojo lean-github=lg.parquet mine=b.jsonl --out data/all
 
         burn-qed train policy --data data/mine/tactic_pairs/train.jsonl
         --val data/mine/tactic_pairs/val.jsonl --base nano --out models/mine
@@ -118,7 +120,7 @@ def prepare_command(
     sets.check_out(out)
     asked = PromptSettings(prompt, max_length - tactic_tokens, tactic_tokens)
     rules = Rules(seed, read_shares(shares), state_chars, keep_trivial, pool_depth)
-    found = [find_input(one) for one in inputs]
+    found = [open_source(one) for one in inputs]
     _refuse_twice([one.given for one in found])
     held = [sets.chosen(one, None, None) for one in without or ()]
     measure = lengths(tokenizer)
@@ -135,7 +137,7 @@ def prepare_command(
         with _watched(shown=not as_json) as on_rows:
             report = prepare_into(
                 out, found, rules, held_out(held),
-                lambda pairs: measure.unfit(asked, pairs), settings, on_rows,
+                lambda pairs: measure.unfit(asked, pairs), settings, on_rows, tables.warn,
             )  # fmt: skip
     for one in report["malformed"]:
         for problem in one["first"]:

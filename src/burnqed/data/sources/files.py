@@ -13,7 +13,7 @@ from typing import IO, Literal
 
 from burnqed.core.errors import InputError
 
-_DATA = ("*.parquet", "*.jsonl", "*.json", "*.jsonl.gz", "*.json.gz")
+_DATA = (".parquet", ".jsonl", ".jsonl.gz")
 _ARCHIVES = (".tar.gz", ".tgz", ".tar")
 
 
@@ -30,6 +30,11 @@ class Part:
     @property
     def name(self) -> str:
         return PurePosixPath(self.member).name if self.member else self.path.name
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether it is a file of no bytes."""
+        return not self.member and self.path.is_file() and self.path.stat().st_size == 0
 
 
 @contextmanager
@@ -50,7 +55,7 @@ def locate(path: Path, patterns: Sequence[str]) -> tuple[Part, ...]:
     """The files below `path` that these patterns name, in the order of the patterns; `path`, if a file.
 
     A folder may be the published one, hold it, or be the part of it that has the files. Without
-    patterns, all files of data that lie in it. None found: none returned.
+    patterns, all files of rows that are in it. None found: none returned.
     """
     try:
         if path.name.endswith(_ARCHIVES) and path.is_file():
@@ -58,12 +63,11 @@ def locate(path: Path, patterns: Sequence[str]) -> tuple[Part, ...]:
         if not path.is_dir():
             path.stat()
             return (Part(path),)
-        if not patterns:
-            return tuple(Part(p) for p in sorted({p for d in _DATA for p in path.glob(d)}))
         # Not what a download in progress leaves, nor what a version control system keeps.
         names = sorted(p.relative_to(path).as_posix() for p in path.rglob("*") if p.is_file())
         here = [name for name in names if not any(x.startswith(".") for x in name.split("/"))]
-        return tuple(Part(path / name) for name in _chosen(here, patterns))
+        chosen = _chosen(here, patterns) if patterns else [n for n in here if n.endswith(_DATA)]
+        return tuple(Part(path / name) for name in chosen)
     except OSError as error:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
 
@@ -75,6 +79,18 @@ def describe(path: Path) -> str:
     except OSError:
         return "nothing that can be read"
     return ", ".join(names[:6]) + (f" and {len(names) - 6} more" if len(names) > 6 else "") or "nothing"
+
+
+def digest_of(parts: Sequence[Part]) -> str:
+    """Of what is in these files, in order, wherever they lie."""
+    digest = hashlib.sha256()
+    for part in parts:
+        try:
+            with open_part(part) as file:
+                digest.update(hashlib.file_digest(file, "sha256").digest())  # type: ignore[arg-type]
+        except OSError as error:
+            raise InputError(f"cannot read {part}: {error.strerror or error}") from error
+    return digest.hexdigest()
 
 
 def checksum(path: Path, kind: Literal["md5", "sha256"]) -> str:

@@ -27,14 +27,15 @@ INFO = SourceInfo(
 def proofs(rows: Iterable[Row], notes: Notes) -> Iterator[WholeProof]:
     places = Places()
     for row in rows:
-        try:
-            found = split_proof(row.text("full_proof"))
-        except StatementError as error:
-            notes.counts["unreadable"] += 1
-            notes.on_problem(f"{row.where}: {error.message}")
-            continue
-        name = places.name(row.number, row.text("problem_id"))
-        yield WholeProof(INFO.name, name, found.statement, found.proof, found.context)
+        with notes.reading():
+            try:
+                found = split_proof(row.text("full_proof"))
+            except StatementError as error:
+                notes.counts["unreadable"] += 1
+                notes.on_problem(f"{row.where}: {error.message}")
+                continue
+            name = places.name((row.part, row.number), row.text("problem_id"))
+            yield WholeProof(INFO.name, name, found.statement, found.proof, found.context)
 
 
 def statements(rows: Iterable[Row], notes: Notes) -> Iterator[Stated]:

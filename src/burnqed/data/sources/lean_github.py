@@ -36,8 +36,9 @@ INFO = SourceInfo(
 def steps(rows: Iterable[Row], notes: Notes) -> Iterator[Step]:
     places = Places()
     for row in rows:
-        name = row.text("full_name")
-        key = tuple(row.values[part] for part in ("url", "commit", "file_path", "full_name"))
-        unique, depth = places.step(key, name)
-        before, after = row.text("state_before"), row.values["state_after"]
-        yield Step(INFO.name, unique, before, row.text("tactic"), depth, after or None)
+        with notes.reading():
+            name, tactic = row.text("full_name"), row.text("tactic").strip()
+            before, after = row.text("state_before"), row.values["state_after"]
+            key = tuple(row.values[part] for part in ("url", "commit", "file_path", "full_name"))
+            unique, depth = places.step(key, name)
+            yield Step(INFO.name, unique, before, tactic, depth, after or None)

@@ -63,12 +63,14 @@ STEPS = SourceInfo(
 def steps(rows: Iterable[Row], notes: Notes) -> Iterator[Step]:
     places = Places()
     for row in rows:
-        problem, status = row.text("id"), row.values["status"].strip()
-        notes.counts[f"status {status or 'none'}"] += 1
-        wanted = problem if status in ("", "proved") else f"{problem}#{status}"
-        name, depth = places.step((problem, status), wanted)
-        before, after = row.text("state_before"), row.values["state_after"]
-        yield Step(STEPS.name, name, before, row.text("tactic"), depth, after or None)
+        with notes.reading():
+            problem, status = row.text("id"), row.values["status"].strip()
+            before, after = row.text("state_before"), row.values["state_after"]
+            tactic = row.text("tactic").strip()
+            notes.counts[f"status {status or 'none'}"] += 1
+            wanted = problem if status in ("", "proved") else f"{problem}#{status}"
+            name, depth = places.step((problem, status), wanted)
+            yield Step(STEPS.name, name, before, tactic, depth, after or None)
 
 
 def statements(rows: Iterable[Row], notes: Notes) -> Iterator[Stated]:
@@ -79,15 +81,16 @@ def statements(rows: Iterable[Row], notes: Notes) -> Iterator[Stated]:
 def proofs(rows: Iterable[Row], notes: Notes) -> Iterator[WholeProof]:
     """Each proof that comes with a problem."""
     for row, stated in _stated(rows, notes):
-        found = row.values["proof"] or []
-        if not found:
-            notes.counts["no proof"] += 1
-        for proof in found:
-            if not isinstance(proof, str) or not proof.strip():
-                raise row.wrong("`proof` has one that is no text, or empty")
-            yield WholeProof(
-                PROBLEMS.name, stated.theorem, stated.statement, _as_term(proof), stated.context
-            )
+        with notes.reading():
+            found = row.values["proof"] or []
+            if not found:
+                notes.counts["no proof"] += 1
+            for proof in found:
+                if not isinstance(proof, str) or not proof.strip():
+                    raise row.wrong("`proof` has one that is no text, or empty")
+                yield WholeProof(
+                    PROBLEMS.name, stated.theorem, stated.statement, _as_term(proof), stated.context
+                )
 
 
 def _as_term(proof: str) -> str:
@@ -101,12 +104,13 @@ def _as_term(proof: str) -> str:
 def _stated(rows: Iterable[Row], notes: Notes) -> Iterator[tuple[Row, Stated]]:
     places = Places()
     for row in rows:
-        try:
-            opened = split_proof(row.text("formal_statement"))
-        except StatementError as error:
-            notes.counts["unreadable"] += 1
-            notes.on_problem(f"{row.where}: {error.message}")
-            continue
-        name = places.name(row.number, opened.name)
-        context = f"{_CONTEXT}\n{opened.context}".strip()
-        yield row, Stated(PROBLEMS.name, name, opened.statement, context)
+        with notes.reading():
+            try:
+                opened = split_proof(row.text("formal_statement"))
+            except StatementError as error:
+                notes.counts["unreadable"] += 1
+                notes.on_problem(f"{row.where}: {error.message}")
+                continue
+            name = places.name((row.part, row.number), opened.name)
+            context = f"{_CONTEXT}\n{opened.context}".strip()
+            yield row, Stated(PROBLEMS.name, name, opened.statement, context)

@@ -45,19 +45,21 @@ _TACTIC = frozenset({*_TEXTS, "annotated_tactic"})
 def steps(rows: Iterable[Row], notes: Notes) -> Iterator[Step]:
     places = Places()
     for row in rows:
-        key = (
-            row.values["url"],
-            row.values["file_path"],
-            row.text("full_name"),
-            str(row.values["start"]),
-        )
-        traced = row.values["traced_tactics"]
-        if not traced:
-            notes.counts["term proofs"] += 1
-        for at, told in enumerate(traced, start=1):
-            tactic, before, after = _tactic(row, at, told)
-            name, depth = places.step(key, row.values["full_name"])
-            yield Step(INFO.name, name, before, tactic, depth, after)
+        with notes.reading():
+            key = (
+                row.values["url"],
+                row.values["file_path"],
+                row.text("full_name"),
+                str(row.values["start"]),
+            )
+            told = row.values["traced_tactics"]
+            if not told:
+                notes.counts["term proofs"] += 1
+            # All of a theorem or nothing: with a tactic missing, the others would be at a wrong depth.
+            traced = [_tactic(row, at, one) for at, one in enumerate(told, start=1)]
+            for tactic, before, after in traced:
+                name, depth = places.step(key, row.values["full_name"])
+                yield Step(INFO.name, name, before, tactic.strip(), depth, after)
 
 
 def _tactic(row: Row, at: int, told: Any) -> tuple[str, str, str | None]:

@@ -45,18 +45,19 @@ _TYPES = ("complete", "with_sorry", "statement")
 def proofs(rows: Iterable[Row], notes: Notes) -> Iterator[WholeProof]:
     places = Places()
     for row in rows:
-        found = dict.fromkeys(text for text in _proofs(row, notes) if text.strip())
-        if not found:
-            notes.counts["no proof"] += 1
-        for text in found:
-            try:
-                proved = split_proof(text)
-            except StatementError as error:
-                notes.counts["unreadable"] += 1
-                notes.on_problem(f"{row.where}: {error.message}")
-                continue
-            name = places.name(row.number, proved.name)
-            yield WholeProof(INFO.name, name, proved.statement, proved.proof, proved.context)
+        with notes.reading():
+            found = dict.fromkeys(text for text in _proofs(row, notes) if text.strip())
+            if not found:
+                notes.counts["no proof"] += 1
+            for text in found:
+                try:
+                    proved = split_proof(text)
+                except StatementError as error:
+                    notes.counts["unreadable"] += 1
+                    notes.on_problem(f"{row.where}: {error.message}")
+                    continue
+                name = places.name((row.part, row.number), proved.name)
+                yield WholeProof(INFO.name, name, proved.statement, proved.proof, proved.context)
 
 
 def _proofs(row: Row, notes: Notes) -> Iterator[str]:
@@ -75,11 +76,12 @@ def _proofs(row: Row, notes: Notes) -> Iterator[str]:
 def statements(rows: Iterable[Row], notes: Notes) -> Iterator[Stated]:
     places = Places()
     for row in rows:
-        try:
-            opened = split_proof(row.text("formal_statement"))
-        except StatementError as error:
-            notes.counts["unreadable"] += 1
-            notes.on_problem(f"{row.where}: {error.message}")
-            continue
-        name = places.name(row.number, opened.name)
-        yield Stated(INFO.name, name, opened.statement, opened.context)
+        with notes.reading():
+            try:
+                opened = split_proof(row.text("formal_statement"))
+            except StatementError as error:
+                notes.counts["unreadable"] += 1
+                notes.on_problem(f"{row.where}: {error.message}")
+                continue
+            name = places.name((row.part, row.number), opened.name)
+            yield Stated(INFO.name, name, opened.statement, opened.context)

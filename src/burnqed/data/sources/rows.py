@@ -1,51 +1,94 @@
 """The rows of a file, one by one, each checked against the columns that its source declares.
 
 JSON (a list, or lines), gzip of it, and Parquet; told apart by how a file begins and not by its name.
+A row that cannot be read is told, and reading goes on behind it if that is wanted. A file that cannot
+be read, or that has other columns than a published set, is an error.
 """
 
 from __future__ import annotations
 
+import codecs
 import gzip
 import io
+import json
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import IO, Any
 
 from burnqed.core.errors import InputError
-from burnqed.data.json_stream import first_value, values
+from burnqed.data.json_stream import elements, first_value
 from burnqed.data.sources.declared import Column, Shape, SourceInfo
 from burnqed.data.sources.files import Part, open_part
 
 _Binary = IO[bytes] | gzip.GzipFile
 _GZIP, _PARQUET = b"\x1f\x8b", b"PAR1"
+_SHOWN_BAD = 10
 _BATCH = 1024  # rows of Parquet in memory at once
 _PYTHON: dict[Shape, type | tuple[type, ...]] = {
     "text": str, "number": (int, float), "list": list, "object": dict, "any": object,
 }  # fmt: skip
 
 
+def refuse(problem: InputError) -> None:
+    """For those who take all rows or none: the first bad one is an error."""
+    raise problem
+
+
 @dataclass(slots=True)
 class Notes:
-    """What a reading came across beside what it yielded; `counts["rows"]` are the rows so far."""
+    """What a reading came across beside what it yielded; `counts["rows"]` are the rows so far.
+
+    `on_bad` hears of rows that cannot be read, and `on_row` of each other one, with all its columns as
+    they were written.
+    """
 
     on_problem: Callable[[str], None] = lambda _: None
+    on_bad: Callable[[InputError], None] = refuse
+    on_row: Callable[[Mapping[str, Any]], None] | None = None
     counts: Counter[str] = field(default_factory=Counter)
+
+    def beside(self) -> dict[str, int]:
+        """All that was counted besides rows."""
+        return {what: count for what, count in sorted(self.counts.items()) if what != "rows"}
+
+    @contextmanager
+    def reading(self) -> Iterator[None]:
+        """What is wrong with a row costs this row."""
+        try:
+            yield
+        except InputError as problem:
+            self.on_bad(problem)
+
+
+@dataclass(slots=True)
+class BadRows:
+    """Rows that could not be read: how many, and what is wrong with the first ten."""
+
+    count: int = 0
+    first: list[str] = field(default_factory=list)
+
+    def add(self, problem: InputError) -> None:
+        self.count += 1
+        if len(self.first) < _SHOWN_BAD:
+            self.first.append(problem.message)
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A row that has the declared columns, and where it stands."""
+    """A row that has the declared columns, and where it stands; `source` is what it is called."""
 
     values: dict[str, Any]
     part: Part
     number: int
+    source: str = ""
+    unit: str = "row"
 
     @property
     def where(self) -> str:
-        return f"{self.part}, row {self.number}"
+        return f"{self.part}, {self.unit} {self.number}"
 
     def wrong(self, what: str) -> InputError:
         return InputError(f"{self.where}: {what}")
@@ -58,13 +101,13 @@ class Row:
         return str(value)
 
 
-def rows_of(info: SourceInfo, parts: Iterable[Part], notes: Notes) -> Iterator[Row]:
+def rows_of(info: SourceInfo, parts: Iterable[Part], notes: Notes, source: str = "") -> Iterator[Row]:
     """Every row of these files, in order."""
     for part in parts:
         before = notes.counts["rows"]
-        for row in _rows(info, part):
-            notes.counts["rows"] += 1
-            yield row
+        if info.extendable and part.is_empty:
+            continue  # of our own files, some have nothing to say
+        yield from _rows(info, part, notes, source)
         if notes.counts["rows"] == before:
             raise InputError(f"{part} has no rows")
 
@@ -74,7 +117,7 @@ def columns_of(part: Part) -> tuple[str, ...]:
     with _opened(part) as file:
         if _begins(file, _PARQUET):
             return tuple(_parquet(part, file).schema_arrow.names)
-        with _json(part, file) as text:
+        with _json(part, file, errors="replace") as text:
             first = first_value(text)
         return tuple(first) if isinstance(first, dict) else ()
 
@@ -95,27 +138,66 @@ def misfit(info: SourceInfo, columns: Iterable[str]) -> str:
 # ------------------------------------------------------------------------------------- reading
 
 
-def _rows(info: SourceInfo, part: Part) -> Iterator[Row]:
+def _rows(info: SourceInfo, part: Part, notes: Notes, source: str) -> Iterator[Row]:
     with _opened(part) as file:
         read = _parquet_rows if _begins(file, _PARQUET) else _json_rows
-        yield from read(info, part, file)
+        yield from read(info, part, file, notes, source)
 
 
-def _json_rows(info: SourceInfo, part: Part, file: _Binary) -> Iterator[Row]:
+def _json_rows(info: SourceInfo, part: Part, file: _Binary, notes: Notes, source: str) -> Iterator[Row]:
+    is_list = _first_mark(file) == b"["
     known = {column.name for column in info.columns}
-    with _json(part, file) as text:
-        for number, value in values(text):
-            if not isinstance(value, dict):
-                raise InputError(f"{part}, row {number} is not a JSON object", hint=_expected(info))
-            row = Row(value, part, number)
-            if value.keys() != known and (wrong := misfit(info, value)):
-                raise _wrong_columns(info, row.where, wrong)
+    for number, value in _elements(part, file) if is_list else _lines(part, file, notes):
+        notes.counts["rows"] += 1
+        row = Row(value, part, number, source, "row" if is_list else "line")
+        problem = None
+        if not isinstance(value, dict):
+            problem = InputError(f"{row.where} is not a JSON object", hint=_expected(info))
+        elif value.keys() != known and (wrong := misfit(info, value)):
+            problem = _wrong_columns(info, row.where, wrong)
+        if problem is not None:
+            if not info.extendable:
+                raise problem
+            notes.on_bad(problem)
+            continue
+        with notes.reading():
             for column in info.columns:
-                _check(row, column, value.setdefault(column.name, None))
+                _check(row, column, value.get(column.name))
+            if notes.on_row is not None:
+                notes.on_row(value)
+            for column in info.columns:
+                value.setdefault(column.name, None)
             yield row
 
 
-def _parquet_rows(info: SourceInfo, part: Part, file: _Binary) -> Iterator[Row]:
+def _lines(part: Part, file: _Binary, notes: Notes) -> Iterator[tuple[int, Any]]:
+    """The values of JSON lines, each with the number of its line."""
+    for number, line in enumerate(file, start=1):
+        text = line.removeprefix(codecs.BOM_UTF8) if number == 1 else line
+        if not text.strip():
+            continue
+        try:
+            yield number, json.loads(text.decode())
+        except UnicodeDecodeError as error:
+            why = f"is not UTF-8: {error.reason} at byte {error.start}"
+        except RecursionError:
+            why = "is not JSON: it is nested too deeply"
+        except ValueError as error:
+            why = f"is not JSON: {error}"
+        else:
+            continue
+        notes.counts["rows"] += 1
+        notes.on_bad(InputError(f"{part}, line {number} {why}", hint="is the file whole?"))
+
+
+def _elements(part: Part, file: _Binary) -> Iterator[tuple[int, Any]]:
+    with _json(part, file) as text:
+        yield from elements(text)
+
+
+def _parquet_rows(
+    info: SourceInfo, part: Part, file: _Binary, notes: Notes, source: str
+) -> Iterator[Row]:
     parquet = _parquet(part, file)
     schema = parquet.schema_arrow
     if wrong := misfit(info, schema.names):
@@ -129,14 +211,19 @@ def _parquet_rows(info: SourceInfo, part: Part, file: _Binary) -> Iterator[Row]:
                 f"{part}: column `{column.name}` is {found}, and should be {column.shape}",
                 hint=_expected(info),
             )
+    wanted = None if notes.on_row is not None else [column.name for column in here]
     number = 0
-    for batch in parquet.iter_batches(_BATCH, columns=[column.name for column in here]):
+    for batch in parquet.iter_batches(_BATCH, columns=wanted):
         for read in batch.to_pylist():
             number += 1
-            row = Row({**absent, **read}, part, number)
-            for column in here:
-                _check(row, column, read[column.name])
-            yield row
+            notes.counts["rows"] += 1
+            row = Row({**absent, **read}, part, number, source)
+            with notes.reading():
+                for column in here:
+                    _check(row, column, read[column.name])
+                if notes.on_row is not None:
+                    notes.on_row(read)
+                yield row
 
 
 def _check(row: Row, column: Column, value: Any) -> None:
@@ -224,6 +311,15 @@ def _nonempty(part: Part, file: _Binary) -> _Binary:
     return file
 
 
+def _first_mark(file: _Binary) -> bytes:
+    """The first character that is no space; none where the file has nothing else."""
+    begun = file.read(len(codecs.BOM_UTF8)).removeprefix(codecs.BOM_UTF8)
+    while not begun.strip() and (block := file.read(64)):
+        begun = block
+    file.seek(0)
+    return begun.lstrip()[:1]
+
+
 def _begins(file: _Binary, magic: bytes) -> bool:
     found = file.read(len(magic))
     file.seek(0)
@@ -231,9 +327,9 @@ def _begins(file: _Binary, magic: bytes) -> bool:
 
 
 @contextmanager
-def _json(part: Part, file: _Binary) -> Iterator[io.TextIOWrapper]:
+def _json(part: Part, file: _Binary, errors: str = "strict") -> Iterator[io.TextIOWrapper]:
     try:
-        with io.TextIOWrapper(file, encoding="utf-8-sig", newline="\n") as text:
+        with io.TextIOWrapper(file, "utf-8-sig", errors, newline="\n") as text:
             yield text
     except UnicodeDecodeError:
         raise

@@ -1,15 +1,19 @@
-"""The formats that burn-qed writes itself: steps and whole proofs, and the statements of its indexes.
+"""The formats that burn-qed writes itself: traces, steps, whole proofs, the statements of its indexes.
 
 Rows may have more columns than these: a trace says more about a step than training needs.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import dataclasses
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
 
 from burnqed.core.types import LibraryConstant, TheoremText, Unreadable
 from burnqed.data.index import TheoremIndex
 from burnqed.data.sources.declared import Column, Format, SourceInfo, Stated
+from burnqed.data.sources.files import Part
+from burnqed.data.sources.places import Places
 from burnqed.data.sources.rows import Notes, Row
 from burnqed.data.steps import Step, WholeProof
 from burnqed.lean.statement import declarations, strip_proof
@@ -31,6 +35,16 @@ STEPS = SourceInfo(
     ),
     extendable=True,
 )
+TRACE = SourceInfo(
+    name="trace",
+    about="what `burn-qed data trace` wrote",
+    gives=("steps",),
+    origin=Format(),
+    licence="",
+    lean="",
+    columns=STEPS.columns,
+    extendable=True,
+)
 PROOFS = SourceInfo(
     name="proofs",
     about="whole proofs as burn-qed writes them",
@@ -41,7 +55,7 @@ PROOFS = SourceInfo(
     columns=(
         Column("theorem"),
         Column("statement"),
-        Column("proof"),
+        Column("proof", null=True),  # it may be empty: that is something to count, and no fault
         Column("context", null=True, needed=False),
         Column("source", null=True, needed=False),
     ),
@@ -49,30 +63,57 @@ PROOFS = SourceInfo(
 )
 
 
+def traced_parts(path: Path) -> tuple[Part, ...]:
+    """The files of a trace; none where the path is no trace."""
+    from burnqed.data.trace_store import PARTS, is_trace
+
+    found = sorted((path / PARTS).glob("part-*.parquet")) if is_trace(path) else []
+    return tuple(Part(part) for part in found)
+
+
+def traced_rows(parts: Sequence[Part], notes: Notes, source: str) -> Iterator[Row]:
+    """The steps of a trace: of each Lean file as it was traced last.
+
+    All of it is one source, so theorems of two files that share a name are told apart.
+    """
+    from burnqed.data.trace_store import read_rows
+
+    places = Places()
+    for number, traced in enumerate(read_rows(parts[0].path.parent.parent, notes.on_problem), start=1):
+        notes.counts["rows"] += 1
+        values = dataclasses.asdict(traced)
+        if notes.on_row is not None:
+            notes.on_row(values)
+        name = places.name((traced.source, traced.theorem), traced.theorem)
+        yield Row({**values, "theorem": name, "source": None}, parts[0], number, source)
+
+
 def steps(rows: Iterable[Row], notes: Notes) -> Iterator[Step]:
     for row in rows:
-        depth = row.values["depth"]
-        if not isinstance(depth, int) or depth < 0:
-            raise row.wrong(f"`depth` is {depth!r}, which is no number of steps")
-        yield Step(
-            source=row.values["source"] or row.part.name,
-            theorem=row.text("theorem"),
-            state=row.text("state"),
-            tactic=row.text("tactic"),
-            depth=depth,
-            after=row.values["after"],
-        )
+        with notes.reading():
+            depth = row.values["depth"]
+            if not isinstance(depth, int) or not 0 <= depth < 2**31:
+                raise row.wrong(f"`depth` is {depth!r}, which is no number of steps")
+            yield Step(
+                source=row.values["source"] or row.source,
+                theorem=row.text("theorem"),
+                state=row.text("state"),
+                tactic=row.text("tactic").strip(),
+                depth=depth,
+                after=row.values["after"],
+            )
 
 
 def proofs(rows: Iterable[Row], notes: Notes) -> Iterator[WholeProof]:
     for row in rows:
-        yield WholeProof(
-            source=row.values["source"] or row.part.name,
-            theorem=row.text("theorem"),
-            statement=row.text("statement"),
-            proof=row.text("proof"),
-            context=row.values["context"] or "",
-        )
+        with notes.reading():
+            yield WholeProof(
+                source=row.values["source"] or row.source,
+                theorem=row.text("theorem"),
+                statement=row.text("statement"),
+                proof=row.values["proof"] or "",
+                context=row.values["context"] or "",
+            )
 
 
 def stated(index: TheoremIndex, notes: Notes) -> Iterator[Stated]:
