@@ -3,8 +3,8 @@
     python bench/data.py [--rounds N] [PATH...]
 
 A file is elaborated as it is, and traced, in turns, in one warm worker; what counts is the work of
-Lean's process and ours, so that a busy machine measures the same. By itself it takes the files that the
-tests trace.
+Lean's process and ours, so that a busy machine measures the same. By itself it takes the proofs of
+qed-core and those that the tests trace.
 """
 
 from __future__ import annotations
@@ -27,7 +27,9 @@ from burnqed.lean.statement import split_header
 from burnqed.lean.toolchain import embedded
 from burnqed.lean.trace import trace_file
 
-CORPUS = Path(__file__).parent.parent / "tests" / "data" / "traced"
+ROOT = Path(__file__).parent.parent
+# Proofs of some length, and proofs in every style, whose steps are small.
+CORPUS = [ROOT / "src" / "burnqed" / "data" / "qed_core", ROOT / "tests" / "data" / "traced"]
 SECONDS = 600.0
 
 
@@ -111,7 +113,7 @@ async def tracing(paths: Sequence[Path], rounds: int) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("paths", nargs="*", type=Path, default=[CORPUS], help="Lean files, or folders")
+    parser.add_argument("paths", nargs="*", type=Path, default=CORPUS, help="Lean files, or folders")
     parser.add_argument("--rounds", type=int, default=5, help="of each, the cheapest counts")
     given = parser.parse_args()
     asyncio.run(tracing(given.paths, given.rounds))

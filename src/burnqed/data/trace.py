@@ -164,12 +164,17 @@ async def _trace(
 
 
 async def _with_worker(worker: Worker, file: _File, seconds: float) -> Traced:
-    """Elaborate the file and replay its proofs. A proof that takes Lean with it twice is left out."""
+    """Elaborate the file and replay its proofs. A proof that takes Lean with it twice is left out.
+
+    The first time Lean elaborates what it must: a proof that is replayed to its end needs no more. If
+    one is not, it may be wrong, and what follows may rest on it: then all of it is done in full.
+    """
     done: dict[int, Replayed | NotReplayed] = {}
     blamed: int | None = None
+    full = False
     while True:
         await worker.ready()
-        found = await trace_file(worker, file.text, seconds, file.offset)
+        found = await trace_file(worker, file.text, seconds, file.offset, full=full)
         own = [bad for bad in found.bad if bad.start >= file.offset]
         if own:
             raise InputError(_placed(own[0].error, file.text.count("\n", 0, file.offset)))
@@ -181,7 +186,12 @@ async def _with_worker(worker: Worker, file: _File, seconds: float) -> Traced:
                         done[at] = await replay(worker, file.text, theorem)
                     except NotReplayed as error:
                         done[at] = error
-            break
+                if theorem.assumed and not full and not isinstance(done.get(at), Replayed):
+                    break
+            else:
+                if full or not any("rests on sorry" in theorem.error for theorem in found.theorems):
+                    break
+            full, done, blamed = True, {}, None
         except LeanLost as error:
             if blamed == at:
                 done[at] = NotReplayed(f"{LOST}: {error.message}")

@@ -102,8 +102,10 @@ class _Replay:
                 try:
                     if theorem.proof.form == "tactics":
                         end = await self._outermost(start, block)
+                    elif theorem.proof.form == "equations":
+                        end = await self._equations(start, block)
                     else:
-                        end = await self._term(start, block, theorem.proof.form == "equations")
+                        end = await self._term(start, block)
                     if end.goals:
                         raise NotReplayed("goals are left at its end")
                     return Replayed(end.steps, self._grain)
@@ -121,13 +123,20 @@ class _Replay:
             return await self._apply(here, cuts.written(self._text, first.start, last.end), first)
         return await self._block(here, block.tactics)
 
-    async def _term(self, here: _Here, block: Block, equations: bool) -> _Here:
-        """A proof that is a term with tactics inside, or that is given by equations."""
+    async def _equations(self, here: _Here, block: Block) -> _Here:
+        """A function by cases; the `@` is for those that are about an implicit variable."""
+        try:
+            return await self._term(here, block, "fun\n")
+        except NotReplayed:
+            return await self._term(here, block, "@fun\n")
+
+    async def _term(self, here: _Here, block: Block, head: str = "") -> _Here:
+        """A proof that is a term with tactics inside."""
         (term,) = block.tactics
         blocks = () if self._grain is Grain.WHOLE else tuple(b for b in term.blocks if b.is_by)
         text = cuts.written(self._text, term.start, term.end, blocks)
-        if equations:
-            text = "fun\n" + textwrap.indent(text, "  ")
+        if head:
+            text = head + textwrap.indent(text, "  ")
         if not blocks:
             return await self._apply(here, f"exact {text}", term)
         return await self._with_holes(here, cuts.Cut(f"refine {text}", blocks, 0), term)

@@ -65,6 +65,7 @@ class TracedTheorem:
 
     Positions are those of `OutlinedTheorem`. `error` says why it cannot be proved on its own, and then
     there is no proof. `state` is Lean's, where its proof has tactics; else `problem` may say why not.
+    `assumed`: Lean has not looked at the proof.
     """
 
     name: str
@@ -79,6 +80,7 @@ class TracedTheorem:
     state: int | None
     goals: tuple[Goal, ...]
     problem: str
+    assumed: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,15 +89,18 @@ class TracedFile:
     bad: tuple[BadCommand, ...]
 
 
-async def trace_file(worker: Worker, text: str, seconds: float, start: int = 0) -> TracedFile:
+async def trace_file(
+    worker: Worker, text: str, seconds: float, start: int = 0, *, full: bool = False
+) -> TracedFile:
     """The theorems from `start` on of a file without imports and carriage returns.
 
-    Their states live in the worker's process, until it is lost or they are deleted.
+    Their states live in the worker's process, until it is lost or they are deleted. Unless in `full`,
+    proofs that can be replayed from what is told are not elaborated: whoever replays them to the end
+    knows that they are right.
     """
     since = len(text[:start].encode())
-    reply = await worker.request(
-        protocol.request_line("qed.trace", file=text, **{"from": since}), seconds
-    )
+    line = protocol.request_line("qed.trace", file=text, full=full, **{"from": since})
+    reply = await worker.request(line, seconds)
     protocol.raise_if_refused(reply)
     return strictly(lambda reply: _read(reply, _places(text)), reply)
 
@@ -145,6 +150,7 @@ def _read(reply: Reply, place: Callable[[Any], int]) -> TracedFile:
             state=None if state is None else an_int(state),
             goals=() if state is None else read_goals({"goals": told["goals"]}),
             problem=a_str(told.get("problem", "")),
+            assumed=a_bool(told["assumed"]),
         )
 
     def bad(told: Any) -> BadCommand:

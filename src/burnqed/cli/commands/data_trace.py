@@ -47,11 +47,11 @@ def trace_command(
 ) -> None:
     """Trace Lean files: for each tactic of a proof the state before, the state after, where it stands.
 
-    Every step is applied to the theorem's statement, one after the other, before it is recorded: what is
-    recorded replays. `·`, `case`, `<;>`, `first`, `have … := by` and the like are cut into the steps that
-    they run; where that does not do the same, they stay one step. Proofs by terms are counted; recursive
-    ones, and those in `mutual` blocks, are listed. A file that does not elaborate, takes too long or is
-    no text is skipped and listed.
+    Every step is applied to the theorem's statement, one after the other, before it is recorded: what
+    is recorded replays. `·`, `case`, `<;>`, `first`, `have … := by` and the like are cut into the steps
+    that they run; where that does not do the same, they stay one step. Proofs by terms are counted;
+    recursive ones, and those in `mutual` blocks, are listed. A file that does not elaborate, takes too
+    long or is no text is skipped and listed.
 
     DIR gets manifest.json, a Parquet file for each Lean file, and report.json with what was left out.
     Ctrl-C keeps what is done, and --resume goes on; a file that has changed is traced again.
@@ -74,6 +74,10 @@ def trace_command(
             raise InputError(f"there is no {path}", hint="give .lean files, or folders that hold some")
     sets.check_out(out)
     found = list(sources(paths))
+    if all(trouble for _, trouble in found):
+        raise InputError(
+            f"{found[0][0]}: {found[0][1]}", hint="give .lean files, or folders that hold some"
+        )
     modules = [*(imports or ()), *compose.loadable(toolchain, project, imports_of(paths))]
     modules = list(dict.fromkeys(["Init", *modules]))
     lean, spec = compose.lean(toolchain, project, modules)

@@ -53,13 +53,28 @@ def isDirty (ms : List Message) : IO Bool := do
   if some? isError ms then return true
   leavesSorry ms
 
+/-- What may be done with a parsed command instead of elaborating it. -/
+abbrev Instead := Piece → IO (Option (Piece × Command.State))
+
 /-- `undo`: a command with errors is as if it were not there. -/
 partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState) (ref : IO.Ref Command.State)
-    (acc : List Piece) (gate : Option Gate := none) (undo : Bool := false) (dirty : Bool := false) : IO (List Piece) := do
+    (acc : List Piece) (gate : Option Gate := none) (undo : Bool := false) (dirty : Bool := false) (instead : Option Instead := none) :
+    IO (List Piece) := do
   let st ← ref.get
   let before := scopeOf st
   let start := ps.pos
   let (stx, ps', parseMessages) := parseCmd ictx (parserScope st.env before) ps
+  let parsed : Piece := {
+    start := start.byteIdx, stop := ps'.pos.byteIdx, stx := stx, envBefore := st.env, envAfter := st.env, scope := before, before := st,
+    messages := [], trees := [], heartbeats := 0 }
+  let other ← match instead, logged parseMessages with
+    | some f, [] => f parsed
+    | _, _ => pure none
+  match other with
+  | some (piece, after) =>
+    ref.set after
+    return ← commands ictx ps' ref (piece :: acc) gate undo dirty instead
+  | none => pure ()
   let hb ← IO.getNumHeartbeats
   ref.set { st with messages := {}, infoState := { st.infoState with trees := {} } }
   let ctx : Command.Context := { fileName := ictx.fileName, fileMap := ictx.fileMap, cmdPos := start, snap? := none, cancelTk? := none }
@@ -93,7 +108,7 @@ partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState
     match undo, piece.errors ictx.fileMap with
     | true, (_, _ :: _) => ref.set st
     | _, _ => pure ()
-    commands ictx ps' ref (piece :: acc) gate undo dirty'
+    commands ictx ps' ref (piece :: acc) gate undo dirty' instead
 
 /-- The options a text is elaborated under; `set_option` in the text overrides them. -/
 def fileOptions (s : Session) : Options :=
@@ -109,9 +124,9 @@ structure Text where
 
 /-- Elaborates a text, from its first byte, or from `ps`; with a gate, only the commands that it lets pass. -/
 def elaborate (s : Session) (env : Environment) (source : String) (trees : Bool) (ps : Parser.ModuleParserState := {})
-    (gate : Option Gate := none) (undo : Bool := false) : IO Text := do
+    (gate : Option Gate := none) (undo : Bool := false) (instead : Option Instead := none) : IO Text := do
   let ref ← IO.mkRef (initialState env (fileOptions s) trees (!s.proofsAreThere || gate.isSome))
-  let ps ← commands (fileInput source) ps ref [] gate undo
+  let ps ← commands (fileInput source) ps ref [] gate undo (instead := instead)
   let st ← ref.get
   return { pieces := ps, env := st.env, scope := scopeOf st }
 

@@ -581,10 +581,20 @@ structure Stepped where
   hasHoles : Bool
   constants : Option (List Name)
 
-def withoutRepeats (ns : List Name) : List Name := Id.run do
-  let mut set : NameSet := {}
-  for n in ns do set := set.insert n
-  return set.toList
+/-- Each once; in the place of lemmas that a tactic made for itself, what they use. -/
+partial def usedNames (env : Environment) (todo : List Name) (seen acc : NameSet) : List Name :=
+  match todo with
+  | [] => acc.toList
+  | n :: todo =>
+    if seen.contains n then usedNames env todo seen acc
+    else
+      let seen := seen.insert n
+      match env.getModuleIdxFor? n, n, env.find? n with
+      | none, .str _ s, some ci =>
+        if s.startsWith "_" then
+          usedNames env (app (match ci.value? (allowOpaque := true) with | some v => v.getUsedConstants.toList | none => []) todo) seen acc
+        else usedNames env todo seen (acc.insert n)
+      | _, _, _ => usedNames env todo seen (acc.insert n)
 
 @[noinline] def stepTerm (st : GState) (site : Site) (act : List MVarId → TermElabM (Fragments × List MVarId)) : TermElabM Stepped := do
   let goals := site.first :: site.others
@@ -602,7 +612,7 @@ def withoutRepeats (ns : List Name) : List Name := Id.run do
     | [] => if site.part || st.root.name.isAnonymous then pure false else do let e ← instMVars (.mvar st.root); pure e.hasExprMVar
     | _ => pure false
   let hasHoles ← if site.part then leavesHoles parents after else pure false
-  let constants ← if site.constants then do pure (some (withoutRepeats (← constsIn parents {} []))) else pure none
+  let constants ← if site.constants then do pure (some (usedNames env (← constsIn parents {} []) {} {})) else pure none
   return { fragments := fs, goals := after, parents := parents, taint := t, leak := leak, rootOpen := rootOpen, hasHoles := hasHoles, constants := constants }
 
 /-- Applies a step to a state: the reply, and the new state where there is one. -/

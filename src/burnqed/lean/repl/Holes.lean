@@ -107,7 +107,8 @@ structure Looked where
   messages : List Message
   nodes : List Seen
 
-def look (ictx : Parser.InputContext) (p : Piece) (only : Option Nat) : IO Looked := do
+/-- Also what the command leaves behind. -/
+def lookOn (ictx : Parser.InputContext) (p : Piece) (only : Option Nat) : IO (Looked × Command.State) := do
   let ref ← IO.mkRef { p.before with messages := {}, infoState := { enabled := true } }
   let ctx : Command.Context := { fileName := ictx.fileName, fileMap := ictx.fileMap, cmdPos := ⟨p.start⟩, snap? := none, cancelTk? := none }
   let r ← (elabCmd (traced only p.stx) ctx ref).toBaseIO
@@ -115,7 +116,11 @@ def look (ictx : Parser.InputContext) (p : Piece) (only : Option Nat) : IO Looke
     | .ok _ => pure []
     | .error e => do pure [errorMessage ictx ⟨p.start⟩ (← exceptionText e)]
   let st ← ref.get
-  return { messages := app (logged st.messages) extra, nodes := infosOf isSorryNode true (Walk.parray st.infoState.trees) }
+  return ({ messages := app (logged st.messages) extra, nodes := infosOf isSorryNode true (Walk.parray st.infoState.trees) }, st)
+
+def look (ictx : Parser.InputContext) (p : Piece) (only : Option Nat) : IO Looked := do
+  let (l, _) ← lookOn ictx p only
+  return l
 
 def Looked.isFine (l : Looked) : Bool := !some? isError l.messages
 

@@ -61,11 +61,14 @@ structure Beginning where
   /-- The `sorry` that stands for the proof. -/
   hole : Seen
 
-def beginningOf (source : String) (p : Piece) : M Beginning := do
+/-- `seen`: the command as it was looked at already. -/
+def beginningOf (source : String) (p : Piece) (seen : Option Looked := none) : M Beginning := do
   let ictx := fileInput source
   match spotsOf p with
   | [spot] =>
-    let l ← (look ictx p none : IO Looked)
+    let l ← match seen with
+      | some l => pure l
+      | none => (look ictx p none : IO Looked)
     match l.sightsAt ictx spot.start, l.nodes with
     | sight :: _, hole :: _ => return { env := sight.ctx.env, hole := hole }
     | _, _ => fail "frontend" "Lean never comes to the proof"

@@ -163,19 +163,78 @@ def tracedExample (source : String) (map : FileMap) (p : Piece) : IO (List Trace
     let p' := { p with stx := stx, envAfter := st.env, messages := logged st.messages }
     return [{ written := w, constant := w.constant? p', text := text, piece := { p with envAfter := st.env }, word := some (a, b) }]
 
+/-! ## Proofs that are not elaborated
+
+Who asks runs the steps of a proof anyway, so it is enough to elaborate the statement: that makes tracing about as
+fast as Lean. If the steps do not lead to the end, the file is to be traced once more, with `full`. -/
+
+mutual
+/-- Does a word or a name stand in it that satisfies `p`? -/
+partial def says (p : String → Bool) (stx : Syntax) : Bool :=
+  match stx with
+  | .node _ _ args => anySays p args.toList
+  | .atom _ s => p s
+  | .ident _ _ n _ => p (nameStr n)
+  | .missing => false
+partial def anySays (p : String → Bool) : List Syntax → Bool
+  | [] => false
+  | s :: l => says p s || anySays p l
+end
+
+/-- Words of proofs that Lean has to see: those left open, and those by `rfl`, which make lemmas that `dsimp` uses. -/
+def isTelling (s : String) : Bool :=
+  s == "sorry" || s == "admit" || s == "stop" || s == "rfl" || s == "refl" || s == "native_decide" || s.endsWith ".rfl" || s.endsWith ".refl"
+
+/-- A theorem whose proof was left out, and what was seen of it. -/
+structure Assumed where
+  start : Nat
+  name : Name
+  looked : Looked
+
+/-- The statement of a theorem, where its proof is made of tactics and does not speak of itself. -/
+def assumable (source : String) (p : Piece) : Option (Written × String) :=
+  match writtenBy p, valueIn p.stx with
+  | [w], some value =>
+    let proof := proofOf value
+    let own (s : String) : Bool := s == nameStr w.name || s == nameStr (lastPart w.name)
+    if w.inMutual || proof.more || !proof.hasTactics || says (fun s => isTelling s || own s) proof.stx then none
+    else some (w, String.Pos.Raw.extract source ⟨p.start⟩ ⟨w.signatureStop⟩)
+  | _, _ => none
+
+def assume (source : String) (start : Nat) (found : IO.Ref (List Assumed)) : Instead := fun p => do
+  if p.first < start then return none
+  match assumable source p with
+  | none => return none
+  | some (w, text) =>
+    let ictx := fileInput (text ++ sorryProof)
+    let (stx, _, log) := parseCmd ictx (parserScope p.envBefore p.scope) {}
+    match logged log with
+    | _ :: _ => return none
+    | [] => pure ()
+    let (l, st) ← lookOn ictx { p with start := 0, stx := stx } none
+    let p := { p with envAfter := st.env }
+    match l.isFine, w.constant? p with
+    | true, some ci => found.modify (fun as => { start := p.start, name := ci.name, looked := l } :: as)
+    | _, _ => return none
+    return some (p, { st with messages := {}, infoState := { p.before.infoState with trees := {} } })
+
+def assumedAt (start : Nat) : List Assumed → Option Assumed
+  | [] => none
+  | a :: l => if a.start == start then some a else assumedAt start l
+
 /-! ## `qed.trace` -/
 
 /-- The state at the beginning of a theorem's proof: its command is elaborated once more, with `sorry` for the proof. -/
-def proofState (s : Session) (t : Traced) (ci : ConstantInfo) : M GState := do
+def proofState (s : Session) (given : NameSet) (seen : Option Assumed) (t : Traced) (ci : ConstantInfo) : M GState := do
   let p := t.piece
   let text := t.text ++ sorryProof
   let (stx, _, log) := parseCmd (fileInput text) (parserScope p.envBefore p.scope) {}
   match (← (loggedErrors log : IO _)) with
   | m :: _ => fail "frontend" m
   | [] => pure ()
-  let { env, hole } ← beginningOf text { p with start := 0, stx := stx }
+  let { env, hole } ← beginningOf text { p with start := 0, stx := stx } (match seen with | some a => some a.looked | none => none)
   let scope : Scope := { p.scope with ns := hole.ctx.currNamespace, opened := hole.ctx.openDecls, opts := hole.ctx.options }
-  let base : GState := { env := env, scope := scope, decl := ci.name }
+  let base : GState := { env := env, scope := scope, decl := ci.name, given := given }
   let st ← startGoal s.config base (writtenOut env p.envAfter ci.type) ci.levelParams
   let ran ← runTerm s.config st (introduce st.root (binderCount hole))
   let g ← okOr "frontend" ran
@@ -188,19 +247,20 @@ def jproof (proof : ProofText) : Json :=
   jblock proof.stx `null (rangeOf proof.stx).1 tactics
 
 /-- A theorem as in `qed.outline`, with its proof; and its first state where there are tactics. -/
-def jtraced (r : Ref) (s : Session) (map : FileMap) (t : Traced) : M Json := do
+def jtraced (r : Ref) (s : Session) (map : FileMap) (assumed : List Assumed) (given : NameSet) (t : Traced) : M Json := do
   let w := t.written
+  let seen := assumedAt t.piece.start assumed
   let problem ← (whyNotTaken map t.piece w t.constant : IO _)
   let (start, stop) := rangeOf t.piece.stx
   let mut fields : List (String × Json) := [("name", jname w.name), ("boundary", jpair start stop), ("cut", jpair w.cutStart w.cutStop),
     ("signatureEnd", jnum w.signatureStop), ("private", .bool w.isPrivate), ("error", match problem with | some e => .str e | none => .null),
-    ("example", match t.word with | some (a, b) => jpair a b | none => .null)]
+    ("assumed", .bool seen.isSome), ("example", match t.word with | some (a, b) => jpair a b | none => .null)]
   match problem, t.constant, valueIn t.piece.stx with
   | none, some ci, some value =>
     let proof := proofOf value
     fields := ("form", .str proof.form) :: ("proof", jproof proof) :: ("more", .bool proof.more) :: fields
     if proof.hasTactics then
-      match (← (proofState s t ci).toBaseIO) with
+      match (← (proofState s given seen t ci).toBaseIO) with
       | .ok st =>
         let (gs, st) ← printGoals s.config st st
         let id ← addState r st
@@ -214,13 +274,18 @@ def qedTrace (r : Ref) (j : Json) : M Json := do
   let s ← (r.get : IO Session)
   let source ← str j "file"
   let start := (← nat? j "from").getD 0
-  let text ← elaborate s s.env source false (undo := true)
+  let full ← boolD j "full" false
+  let found ← (IO.mkRef [] : IO (IO.Ref (List Assumed)))
+  let text ← elaborate s s.env source false (undo := true) (instead := if full then none else some (assume source start found))
+  let assumed ← (found.get : IO _)
+  let mut given : NameSet := {}
+  for a in assumed do given := given.insert a.name
   let map := (fileInput source).fileMap
   let mut theorems := #[]
   for p in text.pieces do
     if p.first >= start then
-      for w in writtenBy p do theorems := theorems.push (← jtraced r s map (tracedTheorem source p w))
-      for t in (← (tracedExample source map p : IO _)) do theorems := theorems.push (← jtraced r s map t)
+      for w in writtenBy p do theorems := theorems.push (← jtraced r s map assumed given (tracedTheorem source p w))
+      for t in (← (tracedExample source map p : IO _)) do theorems := theorems.push (← jtraced r s map assumed given t)
   let mut errors := #[]
   for (start, stop, ms) in rev (badStretches map source.utf8ByteSize text.pieces []) do
     errors := errors.push (Json.mkObj [("boundary", jpair start stop), ("desc", .str (joinLines (← (placedTexts ms : IO _))))])
