@@ -39,7 +39,7 @@ def test_pairs_are_read_from_a_file(tmp_path: Path) -> None:
         ({"state": "⊢ p", "tactic": " ", "theorem": "t", "depth": 0}, "`tactic` is empty"),
         (
             {"state": 3, "tactic": "rfl", "theorem": "t", "depth": 0},
-            "`state` is number, and should be text",
+            "`state` is number",
         ),
         ({"state": "⊢ p", "tactic": "rfl", "theorem": "t", "depth": "0"}, "`depth` is text"),
         ({"state": "⊢ p", "tactic": "rfl", "theorem": "t", "depth": True}, "`depth` is bool"),

@@ -65,6 +65,8 @@ PROOFS = SourceInfo(
 
 def traced_parts(path: Path) -> tuple[Part, ...]:
     """The files of a trace; none where the path is no trace."""
+    if not path.is_dir():
+        return ()
     from burnqed.data.trace_store import PARTS, is_trace
 
     found = sorted((path / PARTS).glob("part-*.parquet")) if is_trace(path) else []
