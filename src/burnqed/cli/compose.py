@@ -64,7 +64,11 @@ def lean(
 def loadable(kind: str | None, project: Path | None, modules: Sequence[str]) -> list[str]:
     """Those that the toolchain may have; of the embedded Lean it is known without asking."""
     with Terminal() as progress:
-        toolchain = find(progress, kind, project.resolve() if project else None)
+        return loaded_by(find(progress, kind, project.resolve() if project else None), modules)
+
+
+def loaded_by(toolchain: Toolchain, modules: Sequence[str]) -> list[str]:
+    """The same of a toolchain that was found."""
     known = ("Init", "Std", "Lean")
     return [m for m in modules if toolchain.kind != "embedded" or m.split(".")[0] in known]
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.progress import (
@@ -20,9 +20,6 @@ from rich.progress import (
 
 from burnqed.search.events import Event, Expanded
 from burnqed.trajectories.schema import TheoremRecord
-
-if TYPE_CHECKING:  # it brings pyarrow
-    from burnqed.data.trace_store import FileTrace
 
 _LINE_SECONDS = 30.0  # between two lines where there is no terminal
 
@@ -96,29 +93,30 @@ class SetProgress:
             print(f"{self.done}/{self._total}: {said}{left}", file=sys.stderr)
 
 
-class FilesProgress:
-    """The same for Lean files that are traced."""
+class CountedProgress:
+    """The same for other things, with a few counts of what came of them."""
 
-    def __init__(self, total: int, shown: bool) -> None:
+    def __init__(self, label: str, total: int, shown: bool) -> None:
         console = Console(stderr=True)
         self._lines = shown and not console.is_terminal
         self._bar = timed_bar(console, shown=shown and not self._lines)
-        self._task = self._bar.add_task("tracing", total=total)
-        self._total, self._last = total, time.monotonic()
-        self.done = self.skipped = self.steps = 0
+        self._task = self._bar.add_task(label, total=total)
+        self._label, self._total, self._last = label, total, time.monotonic()
+        self._counts: Counter[str] = Counter()
+        self._done = 0
 
     @contextmanager
     def shown(self) -> Iterator[None]:
         with self._bar:
             yield
 
-    def file(self, file: FileTrace) -> None:
-        self.done += 1
-        self.skipped += bool(file.problem)
-        self.steps += sum(theorem.steps for theorem in file.theorems)
-        said = f"{self.steps} steps, {self.skipped} files skipped"
-        self._bar.update(self._task, completed=self.done, description=said)
+    def add(self, counts: Mapping[str, int]) -> None:
+        """One more is done, and these counts grow."""
+        self._done += 1
+        self._counts.update(counts)
+        said = ", ".join(f"{what} {count}" for what, count in self._counts.items() if count)
+        self._bar.update(self._task, completed=self._done, description=f"{self._label}: {said}")
         now = time.monotonic()
-        if self._lines and (now - self._last > _LINE_SECONDS or self.done == self._total):
+        if self._lines and (now - self._last > _LINE_SECONDS or self._done == self._total):
             self._last = now
-            print(f"{self.done}/{self._total} files: {said}", file=sys.stderr)
+            print(f"{self._done}/{self._total} {self._label}: {said}", file=sys.stderr)

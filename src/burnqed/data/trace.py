@@ -26,6 +26,7 @@ from burnqed.core.errors import (
     LeanMemoryExceeded,
     RequestTimeout,
 )
+from burnqed.core.tasks import until_stopped
 from burnqed.data.lean_sources import imported_text, loaded_modules, read_text, relative
 from burnqed.data.trace_replay import NotReplayed, Replayed, replay
 from burnqed.data.trace_store import FileTrace, TheoremTrace, TraceRow, TraceWriter
@@ -96,19 +97,7 @@ async def trace_files(
             writer.add(traced.file, traced.rows)
             on_file(traced.file)
 
-    workers = [asyncio.create_task(work()) for _ in range(pool.size)]
-    stopping = asyncio.create_task(stop.wait())
-    try:
-        running: set[asyncio.Task[None]] = set(workers)
-        while running and not stopping.done():
-            done, _ = await asyncio.wait({*running, stopping}, return_when=asyncio.FIRST_COMPLETED)
-            for task in done & running:
-                running.discard(task)
-                task.result()
-    finally:
-        for task in (*workers, stopping):
-            task.cancel()
-        await asyncio.gather(*workers, stopping, return_exceptions=True)
+    await until_stopped([work() for _ in range(pool.size)], stop)
 
 
 def _digest(path: Path) -> str:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from burnqed.core.errors import is_own_fault
+from burnqed.core.tasks import until_stopped
 from burnqed.core.types import LibraryConstant, Theorem
 from burnqed.data.index import statement_sha
 from burnqed.evaluation.prove import Attempt, Prover, prove
@@ -87,27 +88,11 @@ async def work_through(
             if writer.pending >= plan.save_every:
                 writer.save()
 
-    workers = [asyncio.create_task(work()) for _ in range(at_once)]
-    stopping = asyncio.create_task(stop.wait())
     try:
-        await _first_trouble_or_all(workers, stopping)
+        await until_stopped([work() for _ in range(at_once)], stop)
     finally:
-        for task in (*workers, stopping):
-            task.cancel()
-        await asyncio.gather(*workers, stopping, return_exceptions=True)
         if writer.pending:
             writer.save()
-
-
-async def _first_trouble_or_all(
-    workers: Sequence[asyncio.Task[None]], stopping: asyncio.Task[bool]
-) -> None:
-    running: set[asyncio.Task[None]] = set(workers)
-    while running and not stopping.done():
-        done, _ = await asyncio.wait({*running, stopping}, return_when=asyncio.FIRST_COMPLETED)
-        for task in done & running:
-            running.discard(task)
-            task.result()
 
 
 def seed_of(seed: int, name: str) -> int:

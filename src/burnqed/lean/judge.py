@@ -133,6 +133,23 @@ async def judge_file(
     return sorted(verdicts, key=lambda v: order.get(_bare(v.theorem), len(order)))
 
 
+async def complaint(pool: Pool, source: str, reference: str) -> tuple[bool, str]:
+    """Whether the reference compiles, and what Lean first says against the file, or against that.
+
+    A quick look, in a Lean that others have used: nothing found here is a proof, but much is none.
+    """
+    poison = _poison(source, reference)
+    if poison:
+        return True, poison
+    async with pool.lease() as worker:
+        line = protocol.qed_compile(source, rules.gate(), reference, None, None)
+        compiled = await worker.request(line, timeout=JUDGE_SECONDS)
+    protocol.raise_if_refused(compiled)
+    stated = [m["data"].strip() for m in _errors(compiled["referenceMessages"])]
+    said = stated or [m["data"].strip() for m in _errors(compiled["messages"])]
+    return not stated, said[0] if said else ""
+
+
 def forbidden_import(imports: Sequence[str], reference: Sequence[str] | None) -> str:
     """Why a file's imports rule it out; empty when they do not.
 

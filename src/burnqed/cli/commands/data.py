@@ -18,8 +18,10 @@ from rich.text import Text
 from burnqed.cli import compose, sets, tables
 from burnqed.cli.commands import data_sources
 from burnqed.cli.commands.data_inspect import inspect_command
+from burnqed.cli.commands.data_migrate import migrate_command
 from burnqed.cli.commands.data_prepare import prepare_command
 from burnqed.cli.commands.data_trace import trace_command
+from burnqed.cli.commands.data_validate import validate_command
 from burnqed.cli.progress import counted
 from burnqed.core.errors import InputError
 from burnqed.core.types import LeakRule
@@ -40,6 +42,8 @@ app.command("sources")(data_sources.sources_command)
 app.command("prepare")(prepare_command)
 app.command("inspect")(inspect_command)
 app.command("trace")(trace_command)
+app.command("validate")(validate_command)
+app.command("migrate")(migrate_command)
 
 
 # ------------------------------------------------------------------------------------- index

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from burnqed.cli import compose, sets, tables
-from burnqed.cli.progress import FilesProgress
+from burnqed.cli.progress import CountedProgress
 from burnqed.core.errors import InputError
 from burnqed.core.runs import open_run, publish
 from burnqed.data.lean_files import imports_of
@@ -67,7 +67,14 @@ def trace_command(
     """
     from burnqed.data.trace import LOST, trace_files
     from burnqed.data.trace_report import report
-    from burnqed.data.trace_store import REPORT, open_trace, read_files, read_steps, write_pairs
+    from burnqed.data.trace_store import (
+        REPORT,
+        FileTrace,
+        open_trace,
+        read_files,
+        read_steps,
+        write_pairs,
+    )
 
     for path in paths:
         if not path.exists():
@@ -90,11 +97,16 @@ def trace_command(
     async def work() -> signal.Signals | None:
         stop = sets.Stop()
         with open_trace(out, tables.warn) as writer:
-            bar = FilesProgress(len(found), shown=not as_json)
+            bar = CountedProgress("files", len(found), shown=not as_json)
+
+            def count(file: FileTrace) -> None:
+                steps = sum(theorem.steps for theorem in file.theorems)
+                bar.add({"steps": steps, "skipped": bool(file.problem)})
+
             with bar.shown():
                 async with Pool(spec, workers) as pool, Pool(spec, 2) as judges:
                     await trace_files(
-                        pool, judges if judge else None, found, seconds, writer, bar.file, stop.event
+                        pool, judges if judge else None, found, seconds, writer, count, stop.event
                     )
         return stop.signal
 

@@ -6,10 +6,10 @@ Rows may have more columns than these: a trace says more about a step than train
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from burnqed.core.types import LibraryConstant, TheoremText, Unreadable
+from burnqed.core.types import LibraryConstant, Theorem, TheoremText, Unreadable
 from burnqed.data.index import TheoremIndex
 from burnqed.data.sources.declared import Column, Format, SourceInfo, Stated
 from burnqed.data.sources.files import Part
@@ -88,6 +88,24 @@ def traced_rows(parts: Sequence[Part], notes: Notes, source: str) -> Iterator[Ro
             notes.on_row(values)
         name = places.name((traced.source, traced.theorem), traced.theorem)
         yield Row({**values, "theorem": name, "source": None}, parts[0], number, source)
+
+
+def traced_theorems(
+    parts: Sequence[Part], warn: Callable[[str], None]
+) -> tuple[dict[str, Theorem], tuple[str, ...]]:
+    """The theorems of a trace, by the names that its rows have here, and the modules they need."""
+    from burnqed.data.trace_store import read_files
+
+    places = Places()
+    found: dict[str, Theorem] = {}
+    imports: dict[str, None] = {}
+    for file in read_files(parts[0].path.parent.parent, warn):
+        imports |= dict.fromkeys(file.imports)
+        for theorem in file.theorems:
+            if theorem.outcome == "steps":
+                name = places.name((file.path, theorem.name), theorem.name)
+                found[name] = file.theorem(theorem)
+    return found, tuple(imports)
 
 
 def steps(rows: Iterable[Row], notes: Notes) -> Iterator[Step]:

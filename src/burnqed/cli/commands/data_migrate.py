@@ -1,0 +1,193 @@
+"""`burn-qed data migrate`: whole proofs of another Lean version, brought to this one."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from burnqed.cli import compose, sets, tables
+from burnqed.cli.progress import CountedProgress
+from burnqed.core.errors import InputError
+from burnqed.core.runs import open_run, publish
+from burnqed.data.fix_rules import load_fixes
+from burnqed.data.ledger import Ledger, open_ledger
+from burnqed.data.migration import TARGET, key_of_proof, migrate, report, survivors
+from burnqed.data.sources.open import Opened, open_source
+from burnqed.data.sources.rows import BadRows, Notes
+from burnqed.data.spill import key_of
+from burnqed.data.steps import WholeProof
+from burnqed.lean.pool import Pool, run_sync
+
+RESULTS, MIGRATED, REPORT = "results.jsonl", "proofs.jsonl", "report.json"
+
+
+def migrate_command(
+    given: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help="Whole proofs: a source that was fetched, SOURCE=PATH, or a file or folder whose "
+            "columns say what it is.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory of the run.")],
+    renames: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--renames",
+            metavar="FILE",
+            help="A table of renames and rules (TOML or JSON), before those that are here; repeatable.",
+        ),
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option("--sample", min=1, help="Only so many proofs, drawn by the seed.")
+    ] = None,
+    target: Annotated[
+        float, typer.Option(min=0, max=1, help="The share of proofs that has to survive.")
+    ] = TARGET,
+    seed: Annotated[int, typer.Option(help="Same seed, same sample.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    workers: compose.WorkersOption = None,
+    toolchain: compose.ToolchainOption = None,
+    project: compose.ProjectOption = None,
+    as_json: compose.JsonOption = False,
+) -> None:
+    """Bring whole proofs to this Lean: judge all, change by rules what fails, judge again.
+
+    A rename table and fix rules propose; the judge decides. Rules change proofs. A statement stays word
+    by word as it is, unless this Lean does not understand it: then names that are gone may be renamed,
+    and the report lists it before and after.
+
+    DIR gets results.jsonl, a line for each proof with what was done; proofs.jsonl, the proofs that
+    survive, as `burn-qed data` reads them; and report.json: survival, what each rule fixed, what failed
+    by cause. Ctrl-C keeps what is done, and --resume goes on.
+
+    Examples:
+
+        burn-qed data migrate old.jsonl --out moved
+
+        burn-qed data migrate goedel-workbook --project ~/mathlib --sample 500 --renames mine.toml
+        --out moved/goedel
+
+    Exit codes: 0 the target is reached, 1 it is not, 2 bad input, 3 Lean failed on some proofs, 130 or
+    143 stopped by a signal.
+    """
+    sets.check_out(out)
+    source = open_source(given)
+    source.proofs(Notes())  # has it any?
+    fixes = load_fixes(renames or ())
+    lean, _ = compose.lean(toolchain, project, ["Init"])
+    asked = {
+        "command": "data migrate", "source": source.info.name, "sha256": source.checksum(),
+        "sample": count, "seed": seed, "rules": fixes.digest(), "toolchain": lean.label,
+    }  # fmt: skip
+    open_run(out, asked, resume=resume)
+    proofs = _Proofs(source, count, seed)
+
+    @asynccontextmanager
+    async def launch(modules: Sequence[str]) -> AsyncIterator[tuple[Pool, Pool]]:
+        _, spec = compose.lean(toolchain, project, modules)
+        async with Pool(spec, workers) as pool, Pool(spec, max(2, pool.size)) as judges:
+            yield pool, judges
+
+    async def work() -> signal.Signals | None:
+        stop = sets.Stop()
+        with open_ledger(out / RESULTS, tables.warn) as ledger:
+            bar = CountedProgress("judging", proofs.count, shown=not as_json)
+            with bar.shown():
+                await migrate(
+                    launch, proofs, lambda modules: compose.loaded_by(lean, modules), fixes, ledger,
+                    lambda row: bar.add({row["outcome"]: 1}), stop.event,
+                )  # fmt: skip
+            if stop.signal is None:
+                _write(out, ledger, proofs, asked)
+        return stop.signal
+
+    stopped = run_sync(work())
+    if stopped is not None:
+        typer.echo(f"stopped; go on with: burn-qed data migrate {given} --resume --out {out}", err=True)
+        raise typer.Exit(128 + stopped)
+    told = json.loads((out / REPORT).read_text(encoding="utf-8"))
+    reached = told["survival"] is not None and told["survival"] >= target
+    if as_json:
+        typer.echo(json.dumps(told, ensure_ascii=False))
+    else:
+        _print(told, out, target, reached)
+    if told["error"]:
+        raise typer.Exit(3)
+    raise typer.Exit(0 if reached else 1)
+
+
+class _Proofs:
+    """The proofs of a source, read as often as they are asked for; bad rows are told once."""
+
+    def __init__(self, source: Opened, count: int | None, seed: int) -> None:
+        self._source = source
+        self._bad = BadRows()
+        self._chosen: frozenset[str] | None = None
+        keys = {key_of_proof(proof) for proof in source.proofs(Notes(tables.warn, self._bad.add))}
+        for problem in self._bad.first:
+            tables.warn(problem)
+        if not keys:
+            raise InputError(
+                f"{source.given} has no proofs", hint="`burn-qed data inspect` looks into it"
+            )
+        if count is not None:
+            drawn = sorted(keys, key=lambda key: key_of(f"migrate {seed}", key))[:count]
+            self._chosen = frozenset(drawn)
+        self.count = len(keys if self._chosen is None else self._chosen)
+
+    def __call__(self) -> Iterator[WholeProof]:
+        for proof in self._source.proofs(Notes(on_bad=lambda _told_already: None)):
+            if self._chosen is None or key_of_proof(proof) in self._chosen:
+                yield proof
+
+
+def _write(out: Path, ledger: Ledger, proofs: _Proofs, asked: Mapping[str, Any]) -> None:
+    temporary = out / f".{MIGRATED}.{os.getpid()}.tmp"
+    with temporary.open("w", encoding="utf-8", newline="\n") as file:
+        for proof in survivors(ledger, proofs()):
+            file.write(json.dumps(asdict(proof), ensure_ascii=False) + "\n")
+    temporary.replace(out / MIGRATED)
+    told = {"settings": dict(asked), **report(ledger.rows())}
+    publish(out / REPORT, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+
+
+def _print(told: Mapping[str, Any], out: Path, target: float, reached: bool) -> None:
+    survival = told["survival"]
+    before = told["compiled_as_it_was"]
+    facts = {
+        "proofs": told["proofs"],
+        "compile as they were": None if before is None else f"{told['unchanged']} ({before:.1%})",
+        "fixed": told["fixed"],
+        "failed": told["failed"],
+        "without a proof": told["empty"] or None,
+        "Lean failed": told["error"] or None,
+        "statements changed": len(told["statements_changed"]) or None,
+        "survive": None if survival is None else f"{survival:.1%}, the target is {target:.0%}",
+    }
+    tables.print_facts(str(out), facts)
+    screen = tables.console()
+    if told["rules"]:
+        table = tables.folding("rule", "what it did", "proofs")
+        for one in told["rules"][:20]:
+            table.add_row(one["rule"], one["what"], str(one["proofs"]))
+        screen.print(table)
+    if told["causes"]:
+        table = tables.folding("failed because", "proofs", "such as", "Lean says")
+        for cause, number in sorted(told["causes"].items(), key=lambda one: -one[1]):
+            shown = [one for one in told["failures"] if (one["cause"] or "error") == cause]
+            example = shown[0] if shown else {"theorem": "", "reason": ""}
+            said = str(example["reason"]).split("\n")[0][:200]
+            table.add_row(cause, str(number), str(example["theorem"]), said)
+        screen.print(table)
+    said = "reached" if reached else "not reached"
+    typer.echo(f"the target is {said}; {out / MIGRATED} has the proofs, {out / REPORT} the rest")

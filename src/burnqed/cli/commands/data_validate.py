@@ -1,0 +1,204 @@
+"""`burn-qed data validate`: does data still say what this Lean says?"""
+
+from __future__ import annotations
+
+import json
+import signal
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from burnqed.cli import compose, sets, tables
+from burnqed.cli.progress import CountedProgress
+from burnqed.core.errors import InputError
+from burnqed.core.runs import open_run, publish
+from burnqed.core.types import Theorem
+from burnqed.data.drift import Sorter
+from burnqed.data.fix_rules import load_fixes
+from burnqed.data.known_names import known_names
+from burnqed.data.ledger import open_ledger
+from burnqed.data.sampled_proofs import Sample, collected, draw
+from burnqed.data.sources import written
+from burnqed.data.sources.open import Opened, open_source
+from burnqed.data.sources.rows import BadRows, Notes
+from burnqed.data.validation import Proof, report, startable, stated_by, validate
+from burnqed.lean.pool import Pool, run_sync
+
+PROOFS, REPORT = "proofs.jsonl", "report.json"
+_MEANING = {
+    "use": "it replays and prints as recorded: use it",
+    "re-extract": "it replays, and this Lean prints states otherwise: extract the states again",
+    "re-trace": "too little of it replays: trace its sources with this Lean, or migrate them",
+    "none": "nothing of it could be tried",
+}
+
+
+def validate_command(
+    given: Annotated[
+        str,
+        typer.Argument(
+            metavar="INPUT",
+            help="Steps: a source that was fetched, SOURCE=PATH, a trace, or a file or folder whose "
+            "columns say what it is.",
+        ),
+    ],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory of the run.")],
+    count: Annotated[int, typer.Option("--sample", min=1, help="Theorems to draw.")] = 200,
+    theorems: Annotated[
+        str | None,
+        typer.Option(
+            "--theorems",
+            metavar="SET",
+            help="A benchmark or index with the statements, by name. Else a trace's own context, or "
+            "what the first state of a proof says.",
+        ),
+    ] = None,
+    renames: Annotated[
+        list[Path] | None,
+        typer.Option("--renames", metavar="FILE", help="A table of old and new names (TOML or JSON)."),
+    ] = None,
+    seed: Annotated[int, typer.Option(help="Same seed, same theorems.")] = 0,
+    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    imports: compose.ImportOption = None,
+    workers: compose.WorkersOption = None,
+    toolchain: compose.ToolchainOption = None,
+    project: compose.ProjectOption = None,
+    as_json: compose.JsonOption = False,
+) -> None:
+    """Replay recorded proofs in this Lean, and compare each state with the recorded one.
+
+    Theorems are drawn by the length of their proofs, as many short as long ones. Each is started, its
+    tactics are applied in order, and what Lean prints is compared with the data. What fails is sorted:
+    lemma rename, tactic API change, missing import, missing open; what only prints otherwise is
+    pretty-printer drift. Theorems without a statement to start from are counted apart.
+
+    The verdict: at least 80% replay and print as recorded: use. At least 80% replay: re-extract. Else
+    re-trace.
+
+    DIR gets proofs.jsonl, a line for each theorem, and report.json. Ctrl-C keeps what is done, and
+    --resume goes on.
+
+    Examples:
+
+        burn-qed data validate traces/mine --out seen/mine
+
+        burn-qed data validate lean-workbook-steps --project ~/mathlib --import Mathlib --out seen/lw
+
+    Exit codes: 0 use it, 1 re-extract or re-trace, 2 bad input, or nothing could be tried, 3 Lean
+    failed on some theorems, 130 or 143 stopped by a signal.
+    """
+    sets.check_out(out)
+    source = open_source(given)
+    fixes = load_fixes(renames or ())
+    index = None if theorems is None else sets.chosen(theorems, None, None)
+    stated, needed = _stated(source)
+    if index is not None:
+        stated = {**stated, **stated_by(index)}
+        needed = (*needed, *index.imports)
+    modules = ["Init", *(imports or ()), *compose.loadable(toolchain, project, needed)]
+    modules = list(dict.fromkeys(modules))
+    absent = tuple(module for module in dict.fromkeys(needed) if module not in modules)
+    lean, spec = compose.lean(toolchain, project, modules)
+    asked = {
+        "command": "data validate", "source": source.info.name, "sha256": source.checksum(),
+        "sample": count, "seed": seed, "theorems": index.checksum if index else None,
+        "rules": fixes.digest(), "modules": modules, "toolchain": lean.label,
+    }  # fmt: skip
+    open_run(out, asked, resume=resume)
+    sample, proofs = _drawn(source, count, seed, stated)
+
+    async def work() -> tuple[signal.Signals | None, list[dict[str, Any]]]:
+        stop = sets.Stop()
+        with open_ledger(out / PROOFS, tables.warn) as ledger:
+            bar = CountedProgress("replaying", len(proofs), shown=not as_json)
+            with bar.shown():
+                async with Pool(spec, workers) as pool:
+                    sorter = Sorter(await known_names(pool), fixes, absent)
+                    await validate(
+                        pool, proofs, sorter, ledger, lambda row: _count(bar, row), stop.event
+                    )
+            return stop.signal, list(ledger.rows())
+
+    stopped, rows = run_sync(work())
+    if stopped is not None:
+        typer.echo(
+            f"stopped; go on with: burn-qed data validate {given} --resume --out {out}", err=True
+        )
+        raise typer.Exit(128 + stopped)
+    told = {"settings": asked, "given": given, "absent": list(absent), **report(sample, rows)}
+    publish(out / REPORT, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    if as_json:
+        typer.echo(json.dumps(told, ensure_ascii=False))
+    else:
+        _print(told, out)
+    if told["errors"]:
+        raise typer.Exit(3)
+    raise typer.Exit({"use": 0, "none": 2}.get(told["verdict"], 1))
+
+
+def _stated(source: Opened) -> tuple[dict[str, Theorem], tuple[str, ...]]:
+    """The statements that a source has itself, and the modules that it needs."""
+    if source.info is written.TRACE:
+        return written.traced_theorems(source.parts, tables.warn)
+    # What others publish is about Mathlib, all of it.
+    return {}, ("Mathlib",) if source.is_published else ()
+
+
+def _drawn(
+    source: Opened, count: int, seed: int, stated: Mapping[str, Theorem]
+) -> tuple[Sample, list[Proof]]:
+    bad = BadRows()
+
+    sample = draw(source.steps(Notes(tables.warn, bad.add)), count, seed)
+    for problem in bad.first:
+        tables.warn(problem)
+    if bad.count > len(bad.first):
+        tables.warn(f"and {bad.count - len(bad.first)} more such rows")
+    found = collected(source.steps(Notes(on_bad=lambda _told_already: None)), sample.chosen)
+    if not found:
+        raise InputError(f"{source.given} has no theorem to try")
+    return sample, [startable(key, sample.chosen[key], proof, stated) for key, proof in found.items()]
+
+
+def _count(bar: CountedProgress, row: Mapping[str, Any]) -> None:
+    bar.add(
+        {
+            str(row["outcome"]): 1,
+            "prints otherwise": row.get("equal") is False and row["outcome"] == "replays",
+        }
+    )
+
+
+def _print(told: Mapping[str, Any], out: Path) -> None:
+    screen = tables.console()
+    table = tables.folding("steps of the proof", "theorems", "tried", "replay", "print as recorded")
+    for name, one in told["strata"].items():
+        if one["there"]:
+            table.add_row(name, *(f"{one[key]:,}" for key in ("there", "tried", "replay", "equal")))
+    there = sum(one["there"] for one in told["strata"].values())
+    table.add_row("all", f"{there:,}", *(f"{told[key]:,}" for key in ("tried", "replay", "equal")))
+    screen.print(table)
+    wrong = {name: one for name, one in told["categories"].items() if one["theorems"]}
+    if wrong:
+        table = tables.folding("what is wrong", "theorems", "such as", "because")
+        for name, one in sorted(wrong.items(), key=lambda item: -item[1]["theorems"]):
+            example = one["examples"][0]
+            table.add_row(name, str(one["theorems"]), example["theorem"], example["detail"])
+        screen.print(table)
+    for why, number in told["no_statement"].items():
+        typer.echo(f"{number} could not be started: {why}")
+    for why, number in told["not_drawn"].items():
+        typer.echo(f"{number} were not drawn from: {why}")
+    if told["absent"]:
+        typer.echo(f"not loaded here: {', '.join(told['absent'])}")
+    for error in told["errors"][:5]:
+        tables.warn(f"Lean failed on {error['theorem']}: {error['why']}")
+    rates = (
+        ""
+        if told["replay_rate"] is None
+        else f" ({told['replay_rate']:.1%} replay, {told['equal_rate']:.1%} print as recorded)"
+    )
+    typer.echo(f"{told['verdict']}: {_MEANING[told['verdict']]}{rates}")
+    typer.echo(f"{out / REPORT} has it all")

@@ -1,0 +1,27 @@
+"""Work that several tasks share, and that can be asked to stop."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Coroutine, Sequence
+from typing import Any
+
+
+async def until_stopped(jobs: Sequence[Coroutine[Any, Any, None]], stop: asyncio.Event) -> None:
+    """All jobs to their end; to the first that raises; or to the moment when `stop` is set.
+
+    Those that still run then are cancelled, and have ended when this returns.
+    """
+    tasks = [asyncio.create_task(job) for job in jobs]
+    stopping = asyncio.create_task(stop.wait())
+    try:
+        running: set[asyncio.Task[None]] = set(tasks)
+        while running and not stopping.done():
+            done, _ = await asyncio.wait({*running, stopping}, return_when=asyncio.FIRST_COMPLETED)
+            for task in done & running:
+                running.discard(task)
+                task.result()
+    finally:
+        for task in (*tasks, stopping):
+            task.cancel()
+        await asyncio.gather(*tasks, stopping, return_exceptions=True)

@@ -1,0 +1,90 @@
+"""Proofs drawn from a source of steps: as many of short ones as of long ones, the same for a seed."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from burnqed.core.errors import InputError
+from burnqed.data.spill import key_of
+from burnqed.data.steps import Step
+
+# Numbers of steps: a stratum each. The last has no end.
+STRATA = ((1, 1), (2, 2), (3, 4), (5, 8), (9, 16), (17, 2**31))
+_MISSING = "steps are missing"
+_TWICE = "two steps at one depth"
+
+Key = tuple[str, str]  # source, theorem
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """What was drawn, what it was drawn from by stratum, and what could not be drawn, by reason."""
+
+    chosen: Mapping[Key, str]  # to its stratum
+    there: Mapping[str, int]
+    left_out: Mapping[str, int]
+
+
+def stratum_name(steps: int) -> str:
+    low, high = next((low, high) for low, high in STRATA if low <= steps <= high)
+    return str(low) if low == high else f"{low}+" if high == 2**31 else f"{low}-{high}"
+
+
+def draw(steps: Iterable[Step], count: int, seed: int) -> Sample:
+    """Theorems whose proofs are there whole, `count` of them, the strata as equal as can be."""
+    seen: dict[Key, list[int]] = {}  # steps, deepest, a sum that tells whether each depth is there
+    for step in steps:
+        found = seen.setdefault((step.source, step.theorem), [0, 0, 0])
+        found[0] += 1
+        found[1] = max(found[1], step.depth)
+        found[2] += step.depth
+    left_out: Counter[str] = Counter()
+    strata: dict[str, list[Key]] = {stratum_name(low): [] for low, _ in STRATA}
+    for key, (number, deepest, together) in seen.items():
+        if number == deepest + 1 and together == deepest * number // 2:
+            strata[stratum_name(number)].append(key)
+        else:
+            left_out[_TWICE if number > deepest + 1 else _MISSING] += 1
+    if not any(strata.values()):
+        raise InputError(
+            f"none of {len(seen)} theorems has all its steps",
+            hint="rows need depths from 0 on; data that was prepared has lost some",
+        )
+    shares = _shares({name: len(keys) for name, keys in strata.items()}, count)
+    chosen = {
+        key: name
+        for name, keys in strata.items()
+        for key in sorted(keys, key=lambda key: key_of(f"validate {seed}", *key))[: shares[name]]
+    }
+    return Sample(chosen, {name: len(keys) for name, keys in strata.items()}, dict(left_out))
+
+
+def _shares(there: Mapping[str, int], count: int) -> dict[str, int]:
+    """How many of each: equal, but for those that have not so many."""
+    shares = dict.fromkeys(there, 0)
+    left = count
+    while left > 0:
+        open_ones = [name for name in there if shares[name] < there[name]]
+        if not open_ones:
+            break
+        each = max(left // len(open_ones), 1)
+        for name in open_ones:
+            more = min(each, there[name] - shares[name], left)
+            shares[name] += more
+            left -= more
+    return shares
+
+
+def collected(steps: Iterable[Step], chosen: Mapping[Key, str]) -> dict[Key, Sequence[Step]]:
+    """The steps of the chosen theorems, in their order."""
+    found: dict[Key, list[Step]] = {key: [] for key in chosen}
+    for step in steps:
+        if (step.source, step.theorem) in found:
+            found[step.source, step.theorem].append(step)
+    for key, proof in found.items():
+        proof.sort(key=lambda step: step.depth)
+        if [step.depth for step in proof] != list(range(len(proof))) or not proof:
+            raise InputError(f"the steps of {key[1]} are not the same in a second reading")
+    return dict(found)
