@@ -66,15 +66,14 @@ def test_a_verdict_with_its_report(tmp_path: Path, capsys: pytest.CaptureFixture
 def test_proofs_are_moved_and_it_is_said_how(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    rows = [
+    rows: list[Plain] = [
         {"theorem": "old", "statement": "theorem old (a : Nat) : a + 1 = 1 + a", "proof": "by mine a"},
         {"theorem": "false", "statement": "theorem false : 1 = 2", "proof": "rfl", "context": None},
     ]
     path = write_rows(tmp_path / "old.jsonl", rows)
     table = tmp_path / "mine.json"
-    table.write_text(
-        "[[syntax]]\nname = 'mine'\nmatch = 'mine (\\w+)'\nreplace = 'exact Nat.add_comm \\1 1'\n"
-    )
+    rule = {"name": "mine", "match": r"mine (\w+)", "replace": r"exact Nat.add_comm \1 1"}
+    table.write_text(json.dumps({"syntax": [rule]}))
     out = tmp_path / "moved"
     asked = ("migrate", path, "--renames", table, "--workers", "1", "--out", out)
     told, _ = data(capsys, *asked, code=1)
@@ -103,7 +102,7 @@ def test_wrong_input_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]
 def test_stopped_and_gone_on_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     slow = "exact (fun (n : Nat) => Nat.add_comm a b) (2 ^ 5)"
     path = write_rows(
-        tmp_path / "d.jsonl", [s for i in range(400) for s in steps(f"t{i}", (ADD, slow))]
+        tmp_path / "d.jsonl", [s for i in range(100) for s in steps(f"t{i}", (ADD, slow))]
     )
     out = tmp_path / "out"
     asked = ["data", "validate", str(path), "--workers", "1", "--out", str(out)]
