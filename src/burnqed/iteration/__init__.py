@@ -1,0 +1,1 @@
+"""Expert iteration: what to do next, and what came of it."""

@@ -1,0 +1,100 @@
+"""What a run of expert iteration has come to: what `summary.json` holds and a report draws.
+
+Everything here is read off the run's directory, so it can be made again at any time, of a run that is
+half done as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from burnqed.evaluation.results import IterationResult
+
+FORMAT = 1
+BASELINE = -1  # the iteration that is none: the untrained policy
+
+GateVerdict = Literal["pass", "warn", "stop"]
+
+
+@dataclass(frozen=True, slots=True)
+class Gate:
+    """A rule, what it came to, and where to look if that is not what one hoped for."""
+
+    name: str  # such as "baseline" or "value, core-300"
+    rule: str
+    verdict: GateVerdict
+    told: str  # the figures that decided it
+    hint: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class StageCost:
+    """One finished stage, or one that was begun. `runs` counts how often it was started."""
+
+    name: str  # such as "search-1"
+    command: str  # as a user would type it, in the run's directory
+    done: bool
+    runs: int
+    seconds: float  # wall clock, over all runs that ended by themselves or by a signal
+
+
+@dataclass(frozen=True, slots=True)
+class SearchCount:
+    """What a search for training proofs did; the outcomes add up to `theorems` when it is done."""
+
+    stage: str
+    theorems: int
+    proved: int
+    exhausted: int
+    errors: int
+    nodes: int
+    tactics: int
+    lean_seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A set of held-out theorems. `given` is the same evaluation guided by the value model."""
+
+    without: IterationResult
+    given: IterationResult | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Iteration:
+    """One turn of the loop; the baseline is one as well, and has nothing but `evaluated`.
+
+    `policy` and `value` are the `result.json` of the two trainings, None where there was none.
+    """
+
+    number: int
+    evaluated: Mapping[str, Evaluated] = field(default_factory=dict)  # by the set's name
+    policy: Mapping[str, Any] | None = None
+    value: Mapping[str, Any] | None = None
+    pairs: Mapping[str, Any] | None = None  # what the training set was made of
+    searches: tuple[SearchCount, ...] = ()
+    newly_proved: tuple[str, ...] = ()  # training theorems that no earlier search proved
+    gates: tuple[Gate, ...] = ()
+    stages: tuple[StageCost, ...] = ()
+
+    @property
+    def label(self) -> str:
+        return "baseline" if self.number == BASELINE else f"iteration {self.number}"
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    """A run so far. `iterations` begins with the baseline."""
+
+    name: str  # the run directory's
+    manifest: Mapping[str, Any]  # what was frozen when it began
+    train_theorems: int
+    iterations: tuple[Iteration, ...]
+    ended: str = ""  # "", or why it goes no further: "plateau: …", "gate: …", "all iterations are done"
+
+    @property
+    def sets(self) -> tuple[str, ...]:
+        """The names of the held-out sets, in the order in which they were given."""
+        return tuple(dict.fromkeys(name for one in self.iterations for name in one.evaluated))
