@@ -26,8 +26,10 @@ from burnqed.cli.commands import (
     prove,
     repl,
     report,
+    run,
     search,
     serve,
+    status,
     summary,
     train,
 )
@@ -45,6 +47,13 @@ app.add_typer(lean.app, name="lean")
 app.add_typer(data.app, name="data")
 app.add_typer(train.app, name="train")
 app.add_typer(serve.app, name="serve")
+app.command("run")(run.run_command)
+app.command("iterate")(run.iterate_command)
+app.command("baseline")(run.baseline_command)
+app.command("lean-start")(run.lean_start_command)
+app.command("smoke")(run.smoke_command)
+app.command("status")(status.status_command)
+app.command("reset")(status.reset_command)
 app.command("prove")(prove.prove_command)
 app.command("search")(search.search_command)
 app.command("negatives")(negatives.negatives_command)

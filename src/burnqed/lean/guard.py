@@ -36,12 +36,12 @@ def raise_stack_limit(kilobytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_STACK, (wanted, hard))
 
 
-def die_with_parent(parent: int) -> None:
-    """Ask the kernel for SIGKILL when the parent ends, and end now if it already has."""
+def die_with_parent(parent: int, how: signal.Signals = signal.SIGKILL) -> None:
+    """Ask the kernel for a signal when the parent ends, and end now if it already has."""
     if sys.platform == "linux":
         import ctypes
 
-        if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0):
+        if ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, how, 0, 0, 0):
             sys.exit(f"guard: prctl: {os.strerror(ctypes.get_errno())}")
     # The parent may have ended before the request above; then no signal will ever come.
     if os.getppid() != parent:

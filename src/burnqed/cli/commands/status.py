@@ -1,0 +1,67 @@
+"""`burn-qed status` and `burn-qed reset`: how far a run is, and back to its beginning."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from burnqed.cli import compose, iteration_tables, tables
+from burnqed.iteration import rounds
+from burnqed.iteration.directory import locked, read_done, read_run
+from burnqed.iteration.history import BASELINE
+from burnqed.iteration.plan import due, first_incomplete
+from burnqed.iteration.summary import to_json, write_summary
+
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run of expert iteration.")]
+
+
+def status_command(run: RunArgument, as_json: compose.JsonOption = False) -> None:
+    """Say how far a run of expert iteration is: what is done, what is due, what it cost.
+
+    Also while it runs. The log of the stage at work is in RUN/logs.
+
+    Exit codes: 0 here it is, 2 there is no run.
+    """
+    config, _ = read_run(run)
+    done = read_done(run)
+    history = rounds.history(run, config)
+    last = max((number for number, _ in done), default=BASELINE)
+    number = first_incomplete(config, done, last)
+    following = due(config, last + 1 if number is None else number, done)
+    if as_json:
+        content = to_json(history) | {"due": following and following.stage.name,
+                                      "due_command": following and following.stage.shown}  # fmt: skip
+        typer.echo(json.dumps(content, ensure_ascii=False))
+        return
+    iteration_tables.print_stages(history)
+    iteration_tables.print_history(history)
+    if following is not None:
+        label = "baseline" if following.stage.iteration == BASELINE else following.stage.iteration
+        typer.echo(f"due: {following.stage.name} of iteration {label}: {following.stage.shown}")
+
+
+def reset_command(
+    run: RunArgument,
+    first: Annotated[
+        int, typer.Option("--from", min=0, metavar="N", help="The first iteration to set aside.")
+    ] = 0,
+) -> None:
+    """Go back to the base model: set aside what iterations made, so that the next run begins again.
+
+    Theorem sets, the baseline and what the teacher found stay. Everything else of the iterations from N
+    on moves to RUN/set_aside, from where it can be taken or deleted; nothing is deleted here.
+
+    Example:
+
+        burn-qed reset runs/first --from 2
+
+    Exit codes: 0 it is so, 2 there is no run.
+    """
+    config, _ = read_run(run)
+    with locked(run, tables.warn):
+        place = rounds.set_aside(run, first)
+        write_summary(run, rounds.history(run, config))
+    typer.echo(f"moved to {place}" if place else "there was nothing to set aside")

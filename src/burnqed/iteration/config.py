@@ -1,0 +1,207 @@
+"""What a run of expert iteration is asked to do: one TOML file, a dataclass for each section.
+
+The defaults are those of a run from nothing: no data set, no pretrained prover, the library's own
+theorems, and the portfolio as the first teacher.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from importlib.resources import files
+from pathlib import Path
+
+from burnqed.core.config import as_content, overridden, read_toml, sections
+from burnqed.core.errors import InputError
+
+NANO = "nano"  # random weights: nothing that could be asked before it is trained
+PRESETS = ("smoke", "lean-start", "from-nothing")
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What all stages share."""
+
+    seed: int = 0
+    workers: int | None = None
+    toolchain: str | None = None
+    device: str = "auto"
+
+
+@dataclass(frozen=True, slots=True)
+class Theorems:
+    """What is searched for proofs to learn from. Theorems of the held-out sets are always left out."""
+
+    modules: tuple[str, ...] = ("Init", "Std")  # of the library
+    set: str = ""  # an INDEX.json or a benchmark, instead of modules
+    split: str = "train"
+    sample: int | None = 4000
+    leak_rule: str = "module"
+
+
+@dataclass(frozen=True, slots=True)
+class Teacher:
+    """The portfolio's searches before the first training: budgets that rise on what is unproved."""
+
+    nodes: tuple[int, ...] = (1, 4)
+    candidates: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """What the policy learns from.
+
+    `base` are files of pairs, such as human proofs; without any, what the teacher proved takes their
+    place. What the run's own searches find comes `extra_weight` times beside `base_sample` of them.
+    """
+
+    base: tuple[str, ...] = ()
+    base_sample: int = 10_000
+    extra_weight: int = 10
+    easy_share: float = 0.5  # of theorems whose proof is one step
+    val_share: float = 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The model and its training; the learning rate is multiplied by `lr_decay` at each iteration."""
+
+    base: str = NANO
+    nano_size: str = "6m"
+    lr: float = 1e-3
+    lr_decay: float = 0.5
+    first_epochs: int = 12
+    epochs: int = 4
+    batch: int = 64
+    accumulate: int = 1
+    options: tuple[str, ...] = ()  # more of `burn-qed train policy`
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """Searching for proofs to learn from: rounds whose budgets rise, each on what is unproved."""
+
+    policy: str = "mix"
+    nodes: tuple[int, ...] = (4, 16)
+    escalate: float = 1.0  # budgets are multiplied by it at each iteration
+    sample: int | None = 1000  # theorems to begin an iteration with, of those unproved
+    candidates: int | None = None
+    noise_nodes: int = 4  # iteration 0 only; 0: no noise
+    noise_temperature: float = 1.2
+    noise_sample: int | None = 300
+    options: tuple[str, ...] = ()  # more of `burn-qed search`
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """The value model, from iteration `first` on. `model` is `words`, or `policy` for its own model."""
+
+    first: int = 1
+    model: str = "words"
+    siblings: int = 4
+    beside_nodes: int = 6  # of each sibling's search; 0: no searches beside proofs
+    beside_steps: int = 2  # only beside proofs of so many steps
+    val_share: float = 0.4
+    options: tuple[str, ...] = ("--slower",)  # more of `burn-qed train value`
+
+
+@dataclass(frozen=True, slots=True)
+class Eval:
+    """Held-out theorems: never searched for training, whatever the other sections say."""
+
+    sets: tuple[str, ...] = ("core-300", "qed-core")
+    sample: int | None = None  # of each set, for a quick look
+    budgets: tuple[int, ...] = (30, 100, 300)
+    candidates: int | None = None
+    options: tuple[str, ...] = ()  # more of `burn-qed eval`
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """When `run` ends by itself. An `iterate` that is asked for is done whatever these say."""
+
+    patience: int = 2  # iterations that may prove no more than one before them; 0: never ends
+    min_gain: int = 1  # held-out theorems that count as more
+    errors: float = 0.05  # share of theorems that may fail for want of a working Lean
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    run: Run = field(default_factory=Run)
+    theorems: Theorems = field(default_factory=Theorems)
+    teacher: Teacher = field(default_factory=Teacher)
+    data: Data = field(default_factory=Data)
+    policy: Policy = field(default_factory=Policy)
+    search: Search = field(default_factory=Search)
+    value: Value = field(default_factory=Value)
+    eval: Eval = field(default_factory=Eval)
+    stop: Stop = field(default_factory=Stop)
+
+
+def read_config(given: str, settings: Sequence[str] = ()) -> Config:
+    """A preset by its name, or a TOML file, with `section.key=value` settings in their places.
+
+    Paths in a file are meant from where the file lies, those in settings from where one stands.
+    """
+    if given in PRESETS:
+        path = Path(str(files("burnqed.iteration") / "presets" / f"{given}.toml"))
+    elif Path(given).suffix == ".toml" or Path(given).exists():
+        path = Path(given)
+    else:
+        raise InputError(
+            f"no configuration {given}", hint=f"a .toml file, or one of {', '.join(PRESETS)}"
+        )
+    config = _placed(sections(Config, read_toml(path), str(path)), path.parent)
+    if settings:
+        changed = overridden(_without_nones(as_content(config)), settings)
+        config = _placed(sections(Config, changed, "--set"), Path.cwd())
+    check(config)
+    return config
+
+
+def from_content(content: dict[str, dict[str, object]], where: str) -> Config:
+    """The configuration that a run's manifest holds."""
+    return sections(Config, _without_nones(content), where)
+
+
+def _without_nones(content: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
+    """TOML has no word for nothing: what is None is left out."""
+    return {name: {k: v for k, v in own.items() if v is not None} for name, own in content.items()}
+
+
+def _placed(config: Config, folder: Path) -> Config:
+    """Names that are files beside the configuration, as absolute paths; what is no file is a name."""
+
+    def place(name: str) -> str:
+        path = folder / name
+        return str(path.resolve()) if name and path.exists() else name
+
+    return replace(
+        config,
+        theorems=replace(config.theorems, set=place(config.theorems.set)),
+        data=replace(config.data, base=tuple(map(place, config.data.base))),
+        policy=replace(config.policy, base=place(config.policy.base)),
+        eval=replace(config.eval, sets=tuple(map(place, config.eval.sets))),
+    )
+
+
+def check(config: Config) -> None:
+    """What the types do not say; each stage checks the rest of its own options."""
+    wrong = [
+        (not config.eval.sets, "[eval]: sets is empty", "name a benchmark, such as qed-core"),
+        (not config.eval.budgets or min(config.eval.budgets) < 1, "[eval]: budgets are nodes", ""),
+        (not config.search.nodes or min(config.search.nodes) < 1, "[search]: nodes is empty", ""),
+        (not config.data.base and (not config.teacher.nodes or min(config.teacher.nodes) < 1),
+         "[teacher]: nodes is empty", "without [data] base the teacher is all there is"),
+        (not (config.theorems.set or config.theorems.modules), "[theorems]: no set and no modules", ""),
+        (config.theorems.split not in ("train", "val", "test", ""), "[theorems]: no such split", ""),
+        (config.search.policy not in ("mix", "local"), "[search]: policy is mix or local", ""),
+        (config.value.model not in ("words", "policy"), "[value]: model is words or policy", ""),
+        (config.value.first < 1, "[value]: first is 1 or later", "it learns from earlier searches"),
+        (not 0 < config.policy.lr_decay <= 1, "[policy]: lr_decay is above 0 and at most 1", ""),
+        (config.policy.base != NANO and config.search.policy == "local" and not config.data.base
+         and not config.teacher.nodes, "[data]: nothing to learn from", "give [data] base"),
+    ]  # fmt: skip
+    for is_so, message, hint in wrong:
+        if is_so:
+            raise InputError(message, hint=hint)

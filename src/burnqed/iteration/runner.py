@@ -1,0 +1,138 @@
+"""One stage: its command as a process, its output in a log, its end looked at."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal, Protocol
+
+from burnqed.core.errors import InfrastructureError
+from burnqed.core.runs import MANIFEST
+from burnqed.iteration.directory import log_of, note, write_record
+from burnqed.iteration.stages import Stage
+
+# What a command writes when it came to its end: those that go on where single theorems fail may then
+# say so with an exit code, and are done all the same. The failures are counted, and a gate looks.
+FINISHED = ("result.json", "ablation.json", "summary.json")
+_INPUT, _ERRORS = 2, (2, 3)
+_LOOK_SECONDS = 0.2
+_BEGUN = "$ "  # before a command's line in its log
+_TAIL = 4000  # characters of a log that are read for its last lines
+
+Stopped = Callable[[], signal.Signals | None]
+
+
+class Watcher(Protocol):
+    """Whoever looks on while a stage runs."""
+
+    def begun(self, stage: Stage, log: Path) -> None: ...
+
+    def looked(self, stage: Stage, last_line: str) -> None: ...
+
+    def ended(self, stage: Stage, how: str, why: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    how: Literal["done", "skipped", "stopped"]
+    signal: signal.Signals | None = None
+
+
+def run_stage(run: Path, stage: Stage, lock: int, watcher: Watcher, stopped: Stopped) -> Ended:
+    """Begin a stage, or go on with it; its record is written when it is over."""
+    log = log_of(run, stage)
+    log.parent.mkdir(parents=True, exist_ok=True)
+    (run / stage.out).parent.mkdir(parents=True, exist_ok=True)
+    note(run, stage, "begun")
+    watcher.begun(stage, log)
+    code = _process(run, stage, log, lock, watcher, stopped)
+    note(run, stage, "ended", code)
+    if (came := stopped()) is not None:
+        watcher.ended(stage, "stopped", "")
+        return Ended("stopped", came)
+    said = last_error(log)
+    if code == 0 or (code in _ERRORS and is_finished(run / stage.out)):
+        write_record(run, stage, "done")
+        watcher.ended(stage, "done", "" if code == 0 else "with errors, which are counted")
+        return Ended("done")
+    if code == _INPUT and stage.optional:
+        write_record(run, stage, "skipped", said)
+        watcher.ended(stage, "skipped", said)
+        return Ended("skipped")
+    watcher.ended(stage, "failed", said)
+    raise InfrastructureError(
+        f"{stage.name} failed with exit code {code}: {said or 'it said nothing'}",
+        hint=f"{log} has all that it said; running again goes on from here",
+    )
+
+
+def is_finished(out: Path) -> bool:
+    return any((out / name).is_file() for name in FINISHED)
+
+
+def _process(run: Path, stage: Stage, log: Path, lock: int, watcher: Watcher, stopped: Stopped) -> int:
+    again = ("--resume",) if stage.resumes and _is_begun(run / stage.out) else ()
+    arguments = (*stage.command, *again)
+    with log.open("ab") as output:
+        output.write(f"{_BEGUN}{stage.shown}{' --resume' if again else ''}\n".encode())
+        output.flush()
+        process = subprocess.Popen(
+            [sys.executable, "-P", "-m", "burnqed.iteration.child", str(os.getpid()), *arguments],
+            cwd=run,
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=output,
+            start_new_session=True,  # Ctrl-C comes here, and is handed on once
+            pass_fds=(lock,),
+        )
+    handed_on = False
+    try:
+        while True:
+            try:
+                return process.wait(_LOOK_SECONDS)
+            except subprocess.TimeoutExpired:
+                watcher.looked(stage, last_line(log))
+            if not handed_on and (came := stopped()) is not None:
+                process.send_signal(came)
+                handed_on = True
+    finally:
+        if process.poll() is None:  # a second Ctrl-C
+            process.kill()
+            process.wait()
+
+
+def _is_begun(out: Path) -> bool:
+    """An evaluation with and without a value model keeps its two halves in folders of their own."""
+    return (out / MANIFEST).is_file() or any(out.glob(f"*/{MANIFEST}"))
+
+
+def _tail(log: Path) -> list[str]:
+    try:
+        with log.open("rb") as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
+            text = file.read().decode(errors="replace")
+    except OSError:
+        return []
+    lines = [line for part in text.splitlines() if (line := part.rsplit("\r", 1)[-1].strip())]
+    begun = [place for place, line in enumerate(lines) if line.startswith(_BEGUN)]
+    return lines[begun[-1] + 1 :] if begun else lines  # of this time, and not of one before
+
+
+def last_line(log: Path) -> str:
+    lines = _tail(log)
+    return lines[-1] if lines else ""
+
+
+def last_error(log: Path) -> str:
+    """The last complaint in a log, with its fix; else its last line."""
+    lines = _tail(log)
+    for place in range(len(lines) - 1, -1, -1):
+        if lines[place].startswith("error: "):
+            fix = [line for line in lines[place + 1 : place + 2] if line.startswith("fix:")]
+            return "; ".join([lines[place].removeprefix("error: "), *fix])
+    return lines[-1] if lines else ""

@@ -1,0 +1,368 @@
+"""The stages of an iteration: each is a command that a user could type, in the run's directory.
+
+Pure: what a stage is depends on the configuration and on what became of the stages before it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import PurePath
+from typing import Literal
+
+from burnqed.core.types import LeakRule
+from burnqed.data.benchmarks import BENCHMARKS, Packaged
+from burnqed.iteration.config import NANO, Config
+from burnqed.iteration.history import BASELINE
+
+Status = Literal["done", "skipped"]
+Done = Mapping[tuple[int, str], Status]  # by iteration and stage
+
+TRAIN = "theorems/train.json"
+TEACHER = "trajectories/teacher"
+TEACHER_PAIRS = f"{TEACHER}/pairs.jsonl"
+VALUE = "value"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """A command, and where what it makes goes; all paths are meant from the run's directory."""
+
+    iteration: int
+    name: str
+    command: tuple[str, ...]
+    out: str
+    resumes: bool = False  # it takes --resume, once it was begun
+    optional: bool = False  # the run goes on without it where its input is not enough
+    needs: tuple[str, ...] = ()  # stages of this iteration: where one was skipped, so is this
+    searches: str = ""  # the index whose proofs will be learnt from
+
+    @property
+    def key(self) -> tuple[int, str]:
+        return self.iteration, self.name
+
+    @property
+    def shown(self) -> str:
+        """As a user would type it."""
+        return shlex.join(("burn-qed", *self.command))
+
+
+def folder(iteration: int) -> str:
+    return "baseline" if iteration == BASELINE else f"iter_{iteration}"
+
+
+def set_name(given: str) -> str:
+    """What a held-out set is called in file names: as the benchmark, or as the index's file."""
+    return PurePath(given).stem if given.endswith(".json") else given
+
+
+def held_out(name: str) -> str:
+    return f"theorems/{name}.json"
+
+
+def model_of(iteration: int) -> str:
+    return f"models/llm/{folder(iteration)}"
+
+
+def policy_training(iteration: int) -> str:
+    return f"checkpoints/llm/{folder(iteration)}"
+
+
+def value_training(iteration: int) -> str:
+    return f"checkpoints/ebm/{folder(iteration)}"
+
+
+def evaluation_of(iteration: int, name: str) -> str:
+    return f"eval_results/{folder(iteration)}/{name}"
+
+
+def stages(config: Config, iteration: int, done: Done) -> list[Stage]:
+    """All stages of an iteration, in their order."""
+    if iteration == BASELINE:
+        return [*_theorem_sets(config), *_evaluations(config, BASELINE, done)]
+    return [
+        *(_teaching(config, done) if iteration == 0 and not config.data.base else ()),
+        *_policy(config, iteration, done),
+        *(_value(config, iteration, done) if iteration >= config.value.first else ()),
+        *_searches(config, iteration, done),
+        *_evaluations(config, iteration, done),
+    ]
+
+
+def search_runs(config: Config, iteration: int, done: Done) -> list[str]:
+    """The searches of an iteration that are done; the teacher's are the first of iteration 0."""
+    taught = _teacher_runs(config, done) if iteration == 0 else []
+    return [*taught, *_own_runs(config, iteration, done)]
+
+
+def _teacher_runs(config: Config, done: Done) -> list[str]:
+    rounds = () if config.data.base else range(1, len(config.teacher.nodes) + 1)
+    return [f"{TEACHER}/search_{k}" for k in rounds if done.get((0, f"teacher-{k}")) == "done"]
+
+
+def _own_runs(config: Config, iteration: int, done: Done) -> list[str]:
+    rounds = [(f"search-{k}", f"search_{k}") for k in range(1, len(config.search.nodes) + 1)]
+    return [
+        f"trajectories/{folder(iteration)}/{run}"
+        for name, run in (*rounds, ("noise", "noise"))
+        if done.get((iteration, name)) == "done"
+    ]
+
+
+def _before(config: Config, iteration: int, done: Done) -> list[str]:
+    """Every search of the earlier iterations."""
+    return [run for one in range(iteration) for run in search_runs(config, one, done)]
+
+
+# ------------------------------------------------------------------------------ theorem sets
+
+
+def _theorem_sets(config: Config) -> Iterator[Stage]:
+    theorems, at = config.theorems, BASELINE
+    for given in config.eval.sets:
+        benchmark = BENCHMARKS.get(given)
+        if benchmark is not None and not isinstance(benchmark.origin, Packaged):
+            fetch = ("data", "fetch", given, *_lean(config))
+            yield Stage(at, f"fetch-{given}", fetch, "")
+        name, sample = set_name(given), config.eval.sample
+        drawn: tuple[str, ...] = ()
+        if sample is not None:
+            drawn = ("--sample", str(sample), "--seed", _seed(config))
+        out = held_out(name)
+        yield Stage(
+            at, f"held-out-{name}", ("data", "index", "--set", given, *drawn, "--out", out), out
+        )
+    if theorems.set:
+        source = ["--set", theorems.set]
+    else:
+        source = [part for module in theorems.modules for part in ("--module", module)]
+    rule: LeakRule | str = theorems.leak_rule
+    without = [part for given in config.eval.sets for part in ("--without", given)]
+    split = ["--split", theorems.split] if theorems.split else []
+    drawn = () if theorems.sample is None else ("--sample", str(theorems.sample))
+    command = (
+        "data", "index", *source, *split, *without, *drawn, "--seed", _seed(config),
+        "--leak-rule", rule, *_lean(config), "--out", TRAIN,
+    )  # fmt: skip
+    yield Stage(at, "theorems", command, TRAIN)
+
+
+# --------------------------------------------------------------------------------- searching
+
+
+def _teaching(config: Config, done: Done) -> Iterator[Stage]:
+    """The portfolio's searches, each on what those before it left, and their proofs as pairs."""
+    options = ("--policy", "portfolio", *_candidates(config.teacher.candidates))
+    asked = _Rounds(0, "teacher", TEACHER, config.teacher.nodes, None, options)
+    yield from _rounds(config, asked, [], done)
+    yield _pairs(config, 0, "teacher-pairs", _teacher_runs(config, done), TEACHER_PAIRS)
+
+
+def _searches(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
+    place, search = f"trajectories/{folder(iteration)}", config.search
+    asked = ("--policy", search.policy, "--model", model_of(iteration), "--device", config.run.device)
+    options = (
+        *asked, *_value_option(iteration, done), *_candidates(search.candidates), *search.options,
+    )  # fmt: skip
+    earlier = _before(config, iteration, done) if iteration else _teacher_runs(config, done)
+    nodes = tuple(max(1, round(n * search.escalate**iteration)) for n in search.nodes)
+    rounds = _Rounds(iteration, "search", place, nodes, search.sample, options)
+    yield from _rounds(config, rounds, earlier, done)
+    if iteration == 0 and search.noise_nodes:
+        index, runs = f"{place}/noise.json", [*earlier, *_own_runs(config, 0, done)]
+        runs = [run for run in runs if run != f"{place}/noise"]
+        yield _select(config, 0, "noise-theorems", runs, search.noise_sample, index)
+        noise = ("--noise", "--temperature", f"{search.noise_temperature:g}")
+        plain = (*asked, *_candidates(search.candidates), *search.options, *noise)
+        out = f"{place}/noise"
+        yield _search(config, 0, "noise", index, search.noise_nodes, plain, out, ("noise-theorems",))
+
+
+@dataclass(frozen=True, slots=True)
+class _Rounds:
+    iteration: int
+    name: str
+    place: str
+    nodes: tuple[int, ...]
+    sample: int | None
+    options: tuple[str, ...]
+
+
+def _rounds(config: Config, asked: _Rounds, earlier: list[str], done: Done) -> Iterator[Stage]:
+    """Searches whose budgets rise, each on the theorems that none before it proved."""
+    runs = list(earlier)
+    for number, budget in enumerate(asked.nodes, start=1):
+        index = TRAIN
+        needs: tuple[str, ...] = ()
+        if runs or asked.sample is not None:
+            # A sample is drawn once; later rounds take what the first left of it.
+            first = number == 1 or asked.sample is None
+            source = TRAIN if first else f"{asked.place}/theorems_1.json"
+            index, needs = f"{asked.place}/theorems_{number}.json", (f"{asked.name}-{number}-theorems",)
+            drawn = asked.sample if number == 1 else None
+            yield _select(config, asked.iteration, needs[0], runs, drawn, index, source)
+        name, out = f"{asked.name}-{number}", f"{asked.place}/search_{number}"
+        yield _search(config, asked.iteration, name, index, budget, asked.options, out, needs)
+        if done.get((asked.iteration, name)) != "skipped":
+            runs.append(out)
+
+
+def _select(
+    config: Config, iteration: int, name: str, runs: list[str], sample: int | None, out: str,
+    source: str = TRAIN,
+) -> Stage:  # fmt: skip
+    unproved = [part for run in runs for part in ("--unproved", run)]
+    drawn = () if sample is None else ("--sample", str(sample))
+    seed = ("--seed", str(config.run.seed + iteration))
+    command = ("data", "index", "--set", source, *unproved, *drawn, *seed, "--out", out)
+    return Stage(iteration, name, command, out, optional=True)
+
+
+def _search(
+    config: Config, iteration: int, name: str, index: str, nodes: int, options: tuple[str, ...],
+    out: str, needs: tuple[str, ...],
+) -> Stage:  # fmt: skip
+    command = (
+        "search", "--theorems", index, "--nodes", str(nodes), *options, "--iteration", str(iteration),
+        *_workers(config), "--seed", _seed(config), "--out", out,
+    )  # fmt: skip
+    return Stage(iteration, name, command, out, resumes=True, needs=needs, searches=index)
+
+
+# ----------------------------------------------------------------------------------- learning
+
+
+def _pairs(config: Config, iteration: int, name: str, runs: list[str], out: str) -> Stage:
+    without = [part for given in config.eval.sets for part in ("--without", given)]
+    share = ("--easy-share", f"{config.data.easy_share:g}", "--seed", _seed(config))
+    command = ("pairs", *runs, *without, *share, "--out", out)
+    return Stage(iteration, name, command, out, optional=iteration > 0)
+
+
+def _policy(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
+    """Training on what was proved so far, from where the iteration before left off; then the export."""
+    data, policy = config.data, config.policy
+    given = data.base or (TEACHER_PAIRS,)
+    command = ["train", "policy", *(part for path in given for part in ("--data", path))]
+    if iteration > 0:
+        found = f"trajectories/{folder(iteration)}/pairs.jsonl"
+        if own := [run for one in range(iteration) for run in _own_runs(config, one, done)]:
+            yield _pairs(config, iteration, "pairs", own, found)
+        if done.get((iteration, "pairs")) == "done":
+            command += ["--extra-data", found, "--extra-weight", str(data.extra_weight)]
+            command += ["--base-sample", str(data.base_sample)]
+        command += ["--base", f"{policy_training(iteration - 1)}/best"]
+    else:
+        size = ("--nano-size", policy.nano_size) if policy.base == NANO else ()
+        command += ["--base", policy.base, *size]
+    epochs = policy.epochs if iteration else policy.first_epochs
+    command += [
+        "--lr", f"{policy.lr * policy.lr_decay**iteration:g}", "--epochs", str(epochs),
+        "--batch", str(policy.batch), "--accumulate", str(policy.accumulate),
+        "--val-share", f"{data.val_share:g}", *policy.options, "--seed", _seed(config),
+        "--out", policy_training(iteration),
+    ]  # fmt: skip
+    if policy.base == NANO and iteration > 0:
+        command += ["--method", "full"]
+    yield Stage(iteration, "policy", tuple(command), policy_training(iteration), resumes=True)
+    out = model_of(iteration)
+    export = ("export", policy_training(iteration), "--out", out, "--verify")
+    yield Stage(iteration, "export", export, out)
+
+
+def _value(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
+    """What lies beside new proofs, and a value model of all searches so far."""
+    value = config.value
+    new = _before(config, iteration, done)
+    if iteration > value.first:  # beside the others was looked before
+        new = search_runs(config, iteration - 1, done)
+    beside = f"trajectories/{folder(iteration)}/beside"
+    asked = (
+        "--policy", config.search.policy, "--model", model_of(iteration),
+        "--device", config.run.device, *_candidates(config.search.candidates),
+    )  # fmt: skip
+    if new and value.beside_nodes and value.siblings:
+        command = (
+            "negatives", *new, "--theorems", TRAIN, "--siblings", str(value.siblings), "--walks", "0",
+            "--nodes", str(value.beside_nodes), "--min-steps", str(value.beside_steps), *asked,
+            *_workers(config), "--seed", _seed(config), "--out", beside,
+        )  # fmt: skip
+        yield Stage(iteration, "beside", command, beside, resumes=True, optional=True)
+    runs = _before(config, iteration, done)
+    runs += [
+        f"trajectories/{folder(one)}/beside"
+        for one in range(iteration + 1)
+        if done.get((one, "beside")) == "done"
+    ]
+    model = model_of(iteration) if value.model == "policy" else value.model
+    device = ("--device", config.run.device) if value.model == "policy" else ()
+    command = (
+        "train", "value", *(part for run in runs for part in ("--data", run)), "--model", model,
+        *device, "--val-share", f"{value.val_share:g}", *value.options, "--seed", _seed(config),
+        "--out", value_training(iteration),
+    )  # fmt: skip
+    yield Stage(iteration, VALUE, command, value_training(iteration), resumes=True, optional=True)
+
+
+# --------------------------------------------------------------------------------- evaluating
+
+
+def _evaluations(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
+    budgets = ",".join(map(str, config.eval.budgets))
+    if iteration == BASELINE:
+        policy = untrained(config)
+    else:
+        policy = ("--policy", config.search.policy, "--model", model_of(iteration))
+        policy += ("--device", config.run.device)
+        if value := _value_option(iteration, done):
+            policy += (*value, "--ablate")
+    for given in config.eval.sets:
+        name = set_name(given)
+        out = evaluation_of(iteration, name)
+        command = (
+            "eval", held_out(name), "--budgets", budgets, *policy, *_candidates(config.eval.candidates),
+            *config.eval.options, "--iteration", str(iteration), *_workers(config),
+            "--seed", _seed(config), "--out", out,
+        )  # fmt: skip
+        yield Stage(iteration, f"eval-{name}", command, out, resumes=True)
+
+
+def untrained(config: Config) -> tuple[str, ...]:
+    """What there is before any training: the base model, or the portfolio where that is random."""
+    if config.policy.base == NANO:
+        return ("--policy", "portfolio")
+    return (
+        "--policy",
+        config.search.policy,
+        "--model",
+        config.policy.base,
+        "--device",
+        config.run.device,
+    )
+
+
+# ------------------------------------------------------------------------------------ options
+
+
+def _value_option(iteration: int, done: Done) -> tuple[str, ...]:
+    if done.get((iteration, VALUE)) != "done":
+        return ()
+    return ("--value", f"{value_training(iteration)}/best")
+
+
+def _candidates(number: int | None) -> tuple[str, ...]:
+    return () if number is None else ("--candidates", str(number))
+
+
+def _seed(config: Config) -> str:
+    return str(config.run.seed)
+
+
+def _lean(config: Config) -> tuple[str, ...]:
+    return () if config.run.toolchain is None else ("--toolchain", config.run.toolchain)
+
+
+def _workers(config: Config) -> tuple[str, ...]:
+    workers = () if config.run.workers is None else ("--workers", str(config.run.workers))
+    return (*workers, *_lean(config))
