@@ -104,8 +104,8 @@ def iterate(work: Work, iteration: int) -> signal.Signals | None:
             write_record(work.run, stage, "skipped", why)
             work.watcher.ended(stage, "skipped", why)
             continue
-        if stage.searches:
-            refuse_held_out(work.config, work.run / stage.searches)
+        if stage.theorems:
+            refuse_held_out(work.config, work.run / stage.theorems)
         ended = run_stage(work.run, stage, work.lock, work.watcher, work.stopped)
         if ended.how == "stopped":
             return ended.signal

@@ -36,7 +36,7 @@ class Stage:
     resumes: bool = False  # it takes --resume, once it was begun
     optional: bool = False  # the run goes on without it where its input is not enough
     needs: tuple[str, ...] = ()  # stages of this iteration: where one was skipped, so is this
-    searches: str = ""  # the index whose proofs will be learnt from
+    theorems: str = ""  # the index that it searches for something to learn from
 
     @property
     def key(self) -> tuple[int, str]:
@@ -227,7 +227,7 @@ def _search(
         "search", "--theorems", index, "--nodes", str(nodes), *options, "--iteration", str(iteration),
         *_workers(config), "--seed", _seed(config), "--out", out,
     )  # fmt: skip
-    return Stage(iteration, name, command, out, resumes=True, needs=needs, searches=index)
+    return Stage(iteration, name, command, out, resumes=True, needs=needs, theorems=index)
 
 
 # ----------------------------------------------------------------------------------- learning
@@ -288,7 +288,7 @@ def _value(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
             "--nodes", str(value.beside_nodes), "--min-steps", str(value.beside_steps), *asked,
             *_workers(config), "--seed", _seed(config), "--out", beside,
         )  # fmt: skip
-        yield Stage(iteration, "beside", command, beside, resumes=True, optional=True)
+        yield Stage(iteration, "beside", command, beside, resumes=True, optional=True, theorems=TRAIN)
     runs = _before(config, iteration, done)
     runs += [
         f"trajectories/{folder(one)}/beside"

@@ -82,7 +82,7 @@ def _iteration(
     }
     if number == BASELINE:
         return Iteration(number, evaluated, stages=tuple(costs))
-    searched = [s for s in planned if s.searches and done.get(s.key) == "done"]
+    searched = [s for s in planned if s.command[0] == "search" and done.get(s.key) == "done"]
     counts, newly = _searches(run, searched, before)
     pairs = f"trajectories/iter_{number}/pairs.jsonl" if number else TEACHER_PAIRS
     return Iteration(
@@ -122,7 +122,7 @@ def _searches(
     counts, newly = [], dict[str, None]()
     for stage in searched:
         records = read_records(find_trajectories(run / stage.out), on_problem=lambda _: None)
-        index = read_index(run / stage.searches)
+        index = read_index(run / stage.theorems)
         asked = {(t.name, statement_sha(t.statement)) for t in index.theorems}
         records = [r for r in records if (r.theorem, r.statement_sha) in asked]
         outcomes = [record.outcome for record in records]

@@ -128,8 +128,8 @@ def lean_start_command(
 ) -> None:
     """Run the whole loop on 500 theorems, for one answer: does the value model help, and by how much?
 
-    It is `burn-qed run --config lean-start`, and ends in the answer. `--config from-nothing` is the same
-    with more theorems.
+    It is `burn-qed run --config lean-start`, and ends in the answer. `--config from-nothing` is the
+    same with more theorems.
 
     Exit codes: as of `burn-qed run`. The answer no is exit code 0: it is a result.
     """

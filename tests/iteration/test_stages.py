@@ -1,0 +1,208 @@
+"""The plan: which commands an iteration is made of, and which one is due."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from burnqed.core.errors import InputError
+from burnqed.iteration.config import Config, Data, Eval, Search, Teacher, check, read_config
+from burnqed.iteration.history import BASELINE
+from burnqed.iteration.plan import complete, due, first_incomplete
+from burnqed.iteration.stages import Stage, Status, stages
+
+Done = dict[tuple[int, str], Status]
+
+
+def walk(config: Config, last: int, skip: frozenset[str] = frozenset()) -> list[Stage]:
+    """Every stage up to an iteration, in the order in which it falls due; some are skipped."""
+    done: Done = {}
+    walked = []
+    for number in range(BASELINE, last + 1):
+        while (following := due(config, number, done)) is not None:
+            stage = following.stage
+            skipped = bool(following.without) or stage.name in skip
+            done[stage.key] = "skipped" if skipped else "done"
+            if not skipped:
+                walked.append(stage)
+    assert first_incomplete(config, done, last) is None
+    return walked
+
+
+def named(walked: list[Stage], iteration: int) -> list[str]:
+    return [stage.name for stage in walked if stage.iteration == iteration]
+
+
+def option(stage: Stage, name: str) -> list[str]:
+    return [value for key, value in zip(stage.command, stage.command[1:], strict=False) if key == name]
+
+
+def at(walked: list[Stage], iteration: int, name: str) -> Stage:
+    return next(stage for stage in walked if stage.key == (iteration, name))
+
+
+def test_the_stages_of_a_run_from_nothing() -> None:
+    walked = walk(Config(), 2)
+    assert named(walked, BASELINE) == [
+        "fetch-core-300", "held-out-core-300", "held-out-qed-core", "theorems",
+        "eval-core-300", "eval-qed-core",
+    ]  # fmt: skip
+    searching = ["search-1-theorems", "search-1", "search-2-theorems", "search-2"]
+    evaluating = ["eval-core-300", "eval-qed-core"]
+    assert named(walked, 0) == [
+        "teacher-1", "teacher-2-theorems", "teacher-2", "teacher-pairs", "policy", "export",
+        *searching, "noise-theorems", "noise", *evaluating,
+    ]  # fmt: skip
+    later = ["pairs", "policy", "export", "beside", "value", *searching, *evaluating]
+    assert named(walked, 1) == named(walked, 2) == later
+
+
+def test_no_stage_comes_twice_and_no_two_write_to_one_place() -> None:
+    walked = walk(Config(), 4)
+    assert len({stage.key for stage in walked}) == len(walked)
+    places = [stage.out for stage in walked if stage.out]
+    assert len(set(places)) == len(places)
+
+
+def test_learning_rates_halve_and_each_training_goes_on_from_the_one_before() -> None:
+    walked = walk(Config(), 3)
+    trainings = [at(walked, number, "policy") for number in range(4)]
+    assert [option(one, "--lr") for one in trainings] == [
+        ["0.001"],
+        ["0.0005"],
+        ["0.00025"],
+        ["0.000125"],
+    ]
+    assert [option(one, "--base") for one in trainings] == [
+        ["nano"], *([f"checkpoints/llm/iter_{k}/best"] for k in range(3))
+    ]  # fmt: skip
+    assert [option(one, "--epochs") for one in trainings] == [["12"], ["4"], ["4"], ["4"]]
+
+
+def test_what_searches_found_comes_more_often_beside_a_sample_of_the_base() -> None:
+    walked = walk(Config(), 1)
+    first, second = at(walked, 0, "policy"), at(walked, 1, "policy")
+    assert option(first, "--data") == option(second, "--data") == ["trajectories/teacher/pairs.jsonl"]
+    assert "--extra-data" not in first.command
+    assert option(second, "--extra-data") == ["trajectories/iter_1/pairs.jsonl"]
+    assert option(second, "--extra-weight") == ["10"]
+    assert option(second, "--base-sample") == ["10000"]
+    found = at(walked, 1, "pairs").command
+    assert "trajectories/iter_0/search_1" in found
+    assert "trajectories/iter_0/noise" in found
+    assert not any("teacher" in part for part in found)
+    for stage in (at(walked, 0, "teacher-pairs"), at(walked, 1, "pairs")):
+        assert option(stage, "--without") == ["core-300", "qed-core"]
+
+
+def test_given_pairs_take_the_teachers_place() -> None:
+    walked = walk(Config(data=Data(base=("human.jsonl",))), 1)
+    assert not [stage for stage in walked if stage.name.startswith("teacher")]
+    assert option(at(walked, 0, "policy"), "--data") == ["human.jsonl"]
+    assert "--unproved" not in at(walked, 0, "search-1-theorems").command
+
+
+def test_each_search_is_on_what_none_before_it_proved() -> None:
+    walked = walk(Config(), 1)
+    taught = ["trajectories/teacher/search_1", "trajectories/teacher/search_2"]
+    assert option(at(walked, 0, "teacher-2-theorems"), "--unproved") == taught[:1]
+    assert option(at(walked, 0, "search-1-theorems"), "--unproved") == taught
+    second = at(walked, 0, "search-2-theorems")
+    assert option(second, "--unproved") == [*taught, "trajectories/iter_0/search_1"]
+    assert option(second, "--set") == ["trajectories/iter_0/theorems_1.json"]
+    later = option(at(walked, 1, "search-1-theorems"), "--unproved")
+    own = [f"trajectories/iter_0/{name}" for name in ("search_1", "search_2", "noise")]
+    assert later == [*taught, *own]
+    assert option(at(walked, 1, "search-1-theorems"), "--seed") == ["1"]  # another sample each time
+
+
+def test_noise_is_for_iteration_0_and_value_models_for_those_after() -> None:
+    walked = walk(Config(), 2)
+    noise = at(walked, 0, "noise")
+    assert option(noise, "--temperature") == ["1.2"]
+    assert "--noise" in noise.command
+    assert all("--value" not in stage.command for stage in walked if stage.iteration < 1)
+    for name in ("search-1", "search-2", "eval-core-300"):
+        assert option(at(walked, 1, name), "--value") == ["checkpoints/ebm/iter_1/best"]
+    assert "--ablate" in at(walked, 1, "eval-core-300").command
+    assert not named(walk(Config(search=Search(noise_nodes=0)), 0), 0)[-1].startswith("noise")
+
+
+def test_a_run_goes_on_without_what_could_not_be_made() -> None:
+    walked = walk(Config(), 2, frozenset({"value", "beside", "pairs"}))
+    assert "value" not in named(walked, 1)
+    assert all("--value" not in stage.command for stage in walked)
+    assert all("--ablate" not in stage.command for stage in walked)
+    assert "--extra-data" not in at(walked, 1, "policy").command
+    # Nothing left to search: the searches that would need a selection are skipped with it.
+    nothing = walk(Config(), 1, frozenset({"search-1-theorems", "search-2-theorems", "noise-theorems"}))
+    assert not {"search-1", "search-2", "noise"} & set(named(nothing, 0))
+    assert "policy" in named(nothing, 1)
+
+
+def test_what_a_stage_is_does_not_change_once_it_is_done() -> None:
+    config = Config()
+    done: Done = {}
+    commands: dict[tuple[int, str], tuple[str, ...]] = {}
+    for number in range(BASELINE, 3):
+        while (following := due(config, number, done)) is not None:
+            commands[following.stage.key] = following.stage.command
+            done[following.stage.key] = "done"
+    for number in range(BASELINE, 3):
+        for stage in stages(config, number, done):
+            assert stage.command == commands[stage.key], stage.key
+
+
+def test_every_search_for_training_is_looked_at_and_evaluations_are_not() -> None:
+    for stage in walk(Config(), 2):
+        searching = stage.command[0] in ("search", "negatives")
+        assert [stage.theorems] == (option(stage, "--theorems") if searching else [""])
+
+
+def test_budgets_rise_with_the_iterations_if_asked() -> None:
+    config = Config(search=Search(nodes=(4, 10), escalate=1.5))
+    walked = walk(config, 2)
+    assert [option(at(walked, k, "search-2"), "--nodes") for k in range(3)] == [["10"], ["15"], ["22"]]
+
+
+def test_a_baseline_is_the_base_model_where_it_is_one() -> None:
+    assert "portfolio" in at(walk(Config(), BASELINE), BASELINE, "eval-qed-core").command
+    config = Config()
+    config = replace(config, policy=replace(config.policy, base="smollm2"))
+    command = at(walk(config, BASELINE), BASELINE, "eval-qed-core")
+    assert option(command, "--model") == ["smollm2"]
+    assert option(command, "--policy") == ["mix"]
+
+
+def test_what_is_due_is_the_first_that_is_not_done() -> None:
+    config = Config(eval=Eval(sets=("qed-core",)))
+    done: Done = {}
+    for name in ("held-out-qed-core", "theorems", "eval-qed-core"):
+        following = due(config, BASELINE, done)
+        assert following is not None
+        assert following.stage.name == name
+        assert not complete(config, BASELINE, done)
+        done[BASELINE, name] = "done"
+    assert complete(config, BASELINE, done)
+    assert first_incomplete(config, done, 3) == 0
+
+
+@pytest.mark.parametrize("name", ["smoke", "lean-start", "from-nothing"])
+def test_presets_are_whole(name: str) -> None:
+    check(read_config(name))
+
+
+@pytest.mark.parametrize(
+    ("config", "said"),
+    [
+        (Config(eval=Eval(sets=())), "sets is empty"),
+        (Config(eval=Eval(budgets=(0,))), "budgets"),
+        (Config(search=Search(nodes=())), "nodes is empty"),
+        (Config(search=Search(policy="portfolio")), "mix or local"),
+        (Config(teacher=Teacher(nodes=())), "nodes is empty"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_before_anything_runs(config: Config, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        check(config)
