@@ -32,6 +32,7 @@ from burnqed.policy.portfolio import Portfolio
 from burnqed.search.best_first import Searched, best_first
 from burnqed.search.budget import Budget
 from burnqed.search.script import tactics_of
+from burnqed.trajectories.schema import PathStep
 
 pytestmark = pytest.mark.lean
 
@@ -90,6 +91,9 @@ def check(attempt: Attempt) -> None:
     assert not re.search(r"\w\?|\bsorry\b", "\n".join(attempt.proof.tactics))
     assert attempt.searched.limit is None
     assert tactics_of(attempt.proof.script) == list(attempt.proof.tactics)
+    steps = [script.tactic for script in attempt.proof.script.walk() if not script.bridge]
+    assert sorted(step.tactic for step in attempt.proof.path) == sorted(steps)
+    assert attempt.proof.path[0].state == attempt.searched.tree.root.text
 
 
 @pytest.mark.parametrize("statement", PROVABLE.values(), ids=PROVABLE)
@@ -293,6 +297,42 @@ async def test_shortened_proofs_are_tried_first_then_the_whole(
     assert attempt.outcome == "proved"
     assert attempt.proof is not None
     assert list(attempt.proof.tactics) == LONG
+
+
+@pytest.mark.parametrize("refusals", [0, 1])
+async def test_the_path_that_is_kept_is_that_of_the_accepted_script(
+    prover: Prover, monkeypatch: pytest.MonkeyPatch, refusals: int
+) -> None:
+    FakeJudge(monkeypatch, refusals)
+    path = record_of(await prove(saying(prover, needless), ONE, seed=0), 0).path
+    whole = [(LONG[0], "⊢ 1 + 1 = 2"), (LONG[1], "needless : 0 ≤ 0\n⊢ 1 + 1 = 2")]
+    told = [(step.tactic, step.state) for step in path]
+    assert told == (whole if refusals else [("omega", "⊢ 1 + 1 = 2")])
+    assert [step.depth for step in path] == list(range(len(path)))
+
+
+async def test_lean_that_is_lost_on_the_last_walk_costs_no_proof(
+    prover: Prover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def dead(*_: object) -> None:
+        raise LeanDied("killed", returncode=-9)
+
+    monkeypatch.setattr(module, "walk", dead)
+    attempt = await prove(saying(prover, needless), ONE, seed=0)
+    assert attempt.proof is not None
+    assert attempt.proof.tactics == ("omega",)
+    assert [step.tactic for step in record_of(attempt, 0).path] == LONG
+
+
+async def test_a_proof_that_stays_as_it_was_found_has_the_path_of_the_search(prover: Prover) -> None:
+    steps = saying(prover, lambda goal: ["intro p q h", "exact ⟨h.2, h.1⟩"])
+    attempt = await prove(steps, theorem("∀ p q : Prop, p ∧ q → q ∧ p"), seed=0)
+    check(attempt)
+    assert attempt.searched is not None
+    edges = attempt.searched.tree.proof_edges()
+    told = [PathStep(edge.source.text, edge.candidate.tactic, edge.source.depth) for edge in edges]
+    assert record_of(attempt, 0).path == tuple(told)
+    assert record_of(replace(attempt, outcome="error", proof=None), 0).path == ()
 
 
 async def test_a_refused_proof_is_looked_for_again_without_merging(

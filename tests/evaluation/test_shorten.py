@@ -8,7 +8,7 @@ from burnqed.core.types import (
     Theorem,
     TheoremText,
 )
-from burnqed.evaluation.shorten import shorten
+from burnqed.evaluation.shorten import shorten, walk
 from burnqed.lean.pool import Pool
 from burnqed.lean.session import open_session
 from burnqed.search.script import Script, tactics_of
@@ -87,3 +87,45 @@ async def test_shortening_has_a_limit(lean_pool: Pool, monkeypatch: pytest.Monke
         assert tactics_of(shorter)[-1] == "exact Nat.add_comm a b"
         whole = shorter.steps
     assert whole == 2
+
+
+# ------------------------------------------------------------------------------- what is left
+
+RENAMED = Script("revert q hq\nintro r hr", ((0,),), (Script("exact hr"),), bridge=True)
+WALKED = {
+    "in a row": (SWAP, chain("intro a b", "exact Nat.add_comm a b"), [(0, "∀"), (1, "a b : Nat")]),
+    "in branches": (
+        BOTH,
+        Script("intro p q hp hq", ((0,),), (branching("constructor", Script("exact hp"), RENAMED),)),
+        [(0, "∀"), (1, "p q : Prop"), (2, "case left\np q : Prop"), (2, "case right\np : Prop")],
+    ),
+}
+
+
+@pytest.mark.parametrize(("what", "script", "states"), WALKED.values(), ids=WALKED)
+async def test_each_step_is_told_with_its_state(
+    lean_pool: Pool, what: Theorem, script: Script, states: list[tuple[int, str]]
+) -> None:
+    """What only renames is no step: the one behind it is told at the state with the new names."""
+    async with open_session(lean_pool) as session:
+        path = await walk(session, what, script)
+    assert path is not None
+    assert [step.tactic for step in path] == [s.tactic for s in script.walk() if not s.bridge]
+    for step, (depth, begins) in zip(path, states, strict=True):
+        assert step.depth == depth
+        assert step.state.removeprefix("⊢ ").startswith(begins)
+
+
+@pytest.mark.parametrize(
+    "script",
+    [
+        chain("intro p q hp hq", "exact hp"),
+        chain("intro p q hp hq", "exact ⟨hp, hq⟩", "rfl"),
+        Script("intro p q hp hq"),
+        Script("intro p q hp hq", ((0,),), (Script("constructor", ((0,),), (Script("exact hp"),)),)),
+    ],
+    ids=["refused", "done before its end", "not done", "a goal without a proof"],
+)
+async def test_a_script_that_does_not_prove_it_has_no_path(lean_pool: Pool, script: Script) -> None:
+    async with open_session(lean_pool) as session:
+        assert await walk(session, BOTH, script) is None

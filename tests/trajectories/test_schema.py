@@ -83,7 +83,7 @@ def test_any_records_survive_json(records: list[TheoremRecord]) -> None:
 
 def test_the_columns_are_the_fields() -> None:
     assert tuple(SCHEMA.names) == NAMES
-    assert SCHEMA.metadata == {b"burnqed.version": b"2"}
+    assert SCHEMA.metadata == {b"burnqed.version": b"3"}
 
 
 def test_errors_are_cut() -> None:

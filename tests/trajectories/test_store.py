@@ -134,7 +134,7 @@ def test_a_newer_format_is_refused_and_left_alone(
 def test_an_older_format_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with monkeypatch.context() as patch:
         patch.setattr(part, "SCHEMA", SCHEMA.with_metadata({VERSION_KEY: b"1"}))
-        patch.setattr(part, "records_to_json", _without("lost_at", "lost_kind"))
+        patch.setattr(part, "records_to_json", _without("lost_at", "lost_kind", "path"))
         write(tmp_path, range(5))
     write(tmp_path, range(5, 7))
     records, steps = expected(range(7))

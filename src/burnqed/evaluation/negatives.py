@@ -282,4 +282,5 @@ def _record(theorem: Theorem, attempts: Sequence[Attempt], seed: int) -> Theorem
         seconds=sum(record.seconds for record in every),
         lean_seconds=sum(record.lean_seconds for record in every),
         judge_seconds=sum(record.judge_seconds for record in every),
+        path=(),  # of one search, and the rows are of all
     )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -16,7 +17,7 @@ from burnqed.core.errors import (
 )
 from burnqed.core.ports import Environment, Policy, Value
 from burnqed.core.types import Theorem, Unreadable
-from burnqed.evaluation.shorten import shorten
+from burnqed.evaluation.shorten import shorten, walk
 from burnqed.lean.judge import Verdict, judge_proof
 from burnqed.lean.pool import Pool
 from burnqed.lean.session import open_session
@@ -24,6 +25,8 @@ from burnqed.search.best_first import Searched, Settings, best_first
 from burnqed.search.budget import Budget
 from burnqed.search.events import EventSink, ignore
 from burnqed.search.script import Script, script_of, tactics_of
+from burnqed.trajectories.record import path_of
+from burnqed.trajectories.schema import PathStep
 
 # What one tactic of a search may use, in the units of Lean's `maxHeartbeats`, whose default is
 # 200,000: what succeeds at all mostly does so with a hundredth of it.
@@ -49,11 +52,16 @@ class Prover:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """An accepted proof: the tactics of its block, the script they are written from, the verdict."""
+    """An accepted proof: the tactics of its block, the script they are written from, the verdict.
+
+    `path` are the script's steps with their states; as they were found, where Lean was lost before it
+    could say what the states of a shorter script are.
+    """
 
     tactics: tuple[str, ...]
     script: Script
     verdict: Verdict
+    path: tuple[PathStep, ...] = ()
 
 
 def lean_source(proof: Proof) -> str:
@@ -87,10 +95,11 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A search's end, and the script of what it takes for a proof, if it found one."""
+    """A search's end, and the script of what it takes for a proof, if it found one, with its steps."""
 
     searched: Searched
     script: Script | None
+    path: tuple[PathStep, ...] = ()
 
 
 async def find(
@@ -104,8 +113,7 @@ async def find(
         )
         if not searched.tree.proved:
             return Found(searched, None)
-        script = script_of(searched.tree)
-        return Found(searched, await _shortened(session, theorem, script))
+        return await _shortened(session, theorem, searched)
 
 
 async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink = ignore) -> Attempt:
@@ -185,12 +193,17 @@ def _left(budget: Budget, spent: Searched) -> Budget | None:
     return replace(budget, nodes=nodes, seconds=seconds)
 
 
-async def _shortened(environment: Environment, theorem: Theorem, script: Script) -> Script:
+async def _shortened(environment: Environment, theorem: Theorem, searched: Searched) -> Found:
     """Shorter if Lean survives it: the proof is there already and must not be lost now."""
+    script, path = script_of(searched.tree), path_of(searched.tree)
     try:
-        return await shorten(environment, theorem, script)
+        shorter = await shorten(environment, theorem, script)
     except LeanError:
-        return script
+        return Found(searched, script, path)
+    if shorter != script:
+        with suppress(LeanError):
+            path = await walk(environment, theorem, shorter) or path
+    return Found(searched, shorter, path)
 
 
 async def _judged(prover: Prover, theorem: Theorem, found: Found) -> Attempt:
@@ -211,7 +224,8 @@ async def _judged(prover: Prover, theorem: Theorem, found: Found) -> Attempt:
             seconds = time.monotonic() - begun
             return Attempt(theorem, "error", type(error).__name__, detail, searched, None, seconds)
         if verdict.accepted:
-            proof = Proof(tuple(tactics), script, verdict)
+            path = found.path if script == found.script else path_of(searched.tree)
+            proof = Proof(tuple(tactics), script, verdict, path)
             return Attempt(theorem, "proved", "", "", searched, proof, time.monotonic() - begun)
         refusal = refusal or verdict.reason
     return Attempt(theorem, "error", "refused", refusal, searched, None, time.monotonic() - begun)

@@ -128,6 +128,7 @@ def record_of(attempt: Attempt, seed: int) -> TheoremRecord:
         statement_sha=statement_sha(attempt.theorem.statement),
         lost_at=lost_at,
         lost_kind=lost_kind,
+        path=proof.path if proof else (),
     )
 
 

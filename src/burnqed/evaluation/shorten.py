@@ -1,13 +1,15 @@
-"""A proof without the steps that it does not need."""
+"""A proof without the steps that it does not need, and what the states of the others are."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 
 from burnqed.core.ports import Environment
-from burnqed.core.types import Advanced, Closed, ProofState, Theorem
+from burnqed.core.types import Advanced, Closed, ProofState, Theorem, state_text
 from burnqed.search.script import Script
+from burnqed.trajectories.schema import PathStep
 
 _MOST_TACTICS = 300  # what shortening may cost; a long proof is shortened as far as that goes
 _LEMMAS = re.compile(r" \[([^\[\]\n]+)\]")
@@ -25,6 +27,38 @@ async def shorten(environment: Environment, theorem: Theorem, script: Script) ->
     """
     state = await environment.start(theorem)
     return await _Shortener(environment).shorten(state, tuple(range(len(state.goals))), script)
+
+
+async def walk(
+    environment: Environment, theorem: Theorem, script: Script
+) -> tuple[PathStep, ...] | None:
+    """The steps of a script, each with the state it is taken at; None if it proves nothing here.
+
+    What only renames is no step: what follows it is told at the state with the new names.
+    """
+    start = await environment.start(theorem)
+    todo = [(script, start, tuple(range(len(start.goals))), 0)]
+    path: list[PathStep] = []
+    while todo:
+        this, state, part, depth = todo.pop()
+        if not this.bridge:
+            path.append(PathStep(state_text([state.goals[i] for i in part]), this.tactic, depth))
+            depth += 1
+        after = await environment.apply(state, this.tactic, part)
+        match after:
+            case Closed() if not this.rest:
+                continue
+            case Advanced(state=left) if _covers(this, left):
+                below = zip(this.rest, this.parts, strict=True)
+                todo += reversed([(rest, left, goals, depth) for rest, goals in below])
+            case _:
+                return None
+    return tuple(path)
+
+
+def _covers(script: Script, state: ProofState) -> bool:
+    """Whether each goal of what its tactic leaves is proved by one of the scripts behind it."""
+    return sorted(i for goals in script.parts for i in goals) == list(range(len(state.goals)))
 
 
 class _Shortener:
@@ -52,7 +86,7 @@ class _Shortener:
             # Perhaps what needed the step is gone.
             if rest != longer and await self._suffices(rest, state, part):
                 return rest
-        return Script(script.tactic, script.parts, tuple(shorter))
+        return replace(script, rest=tuple(shorter))
 
     async def _fewer_lemmas(self, tactic: str, state: ProofState, part: Sequence[int]) -> str:
         """A finishing `simp [a, b, c]` without those that it does not need, the last dropped first."""
@@ -85,9 +119,7 @@ class _Shortener:
         after = await self._apply(state, script.tactic, part)
         if isinstance(after, Closed):
             return not script.rest
-        if not isinstance(after, Advanced):
-            return False
-        if sorted(i for goals in script.parts for i in goals) != list(range(len(after.state.goals))):
+        if not isinstance(after, Advanced) or not _covers(script, after.state):
             return False
         for goals, rest in zip(script.parts, script.rest, strict=True):
             if not await self._proves(rest, after.state, goals):

@@ -20,6 +20,7 @@ class Script:
     tactic: str
     parts: tuple[Part, ...] = ()
     rest: tuple[Script, ...] = ()
+    bridge: bool = False  # it only renames, for what follows was found under other names
 
     @property
     def steps(self) -> int:
@@ -42,7 +43,7 @@ def _of_node(node: Node) -> Script:
     for child in node.proof.children:
         script = _of_node(child.node)
         if child.bridge:
-            script = Script(child.bridge, (tuple(range(len(child.part))),), (script,))
+            script = Script(child.bridge, (tuple(range(len(child.part))),), (script,), bridge=True)
         rest.append(script)
     parts = tuple(child.part for child in node.proof.children)
     return Script(node.proof.candidate.tactic, parts, tuple(rest))

@@ -1,7 +1,8 @@
 """What a policy learns from: states and the tactics that proofs took there.
 
 From JSONL files, or from trajectories, of which only the steps of proofs that the judge accepted
-count. What is validated on shares no theorem with what is trained on, nor a single pair.
+count, without those that were found to be needless. What is validated on shares no theorem with what
+is trained on, nor a single pair.
 """
 
 from __future__ import annotations
@@ -18,8 +19,6 @@ from burnqed.data.sources.open import open_path
 from burnqed.data.sources.rows import Notes
 from burnqed.data.sources.written import STEPS
 from burnqed.data.splits import split_of
-
-_COLUMNS = ("theorem", "state", "tactic", "depth", "on_proof_path")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,16 +82,12 @@ def _given(path: Path) -> Iterator[Pair]:
 
 
 def _found(path: Path, on_problem: Callable[[str], None]) -> Iterator[Pair]:
-    from burnqed.trajectories.store import find_trajectories, iter_steps, read_records
+    from burnqed.trajectories.proofs import read_proofs
+    from burnqed.trajectories.store import find_trajectories
 
-    directory = find_trajectories(path)
-    records = read_records(directory, on_problem)
-    proved = {record.theorem for record in records if record.outcome == "proved"}
-    for batch in iter_steps(directory, columns=_COLUMNS, on_problem=lambda _told_already: None):
-        columns = (batch.column(name).to_pylist() for name in _COLUMNS)
-        for theorem, state, tactic, depth, on_path in zip(*columns, strict=True):
-            if on_path and theorem in proved:
-                yield Pair(state, tactic.strip(), theorem, depth, found=True)
+    for proof in read_proofs(find_trajectories(path), on_problem):
+        for step in proof.path:
+            yield Pair(step.state, step.tactic.strip(), proof.record.theorem, step.depth, found=True)
 
 
 # ------------------------------------------------------------------------------------ choosing

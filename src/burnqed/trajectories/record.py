@@ -1,4 +1,4 @@
-"""From a search tree to rows."""
+"""From a search tree to rows, and to the path of its proof."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from burnqed.search.tree import Edge, Tree
 from burnqed.trajectories.labels import Labels
-from burnqed.trajectories.schema import Origin, StepRow
+from burnqed.trajectories.schema import Origin, PathStep, StepRow
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +34,14 @@ def rows_of(
     return [
         _row(edge, theorem, goal, texts[edge.source.id], labels, provenance) for edge in tree.edges()
     ]
+
+
+def path_of(tree: Tree) -> tuple[PathStep, ...]:
+    """The steps of the root's proof as it was found, each state once."""
+    return tuple(
+        PathStep(edge.source.text, edge.candidate.tactic, edge.source.depth)
+        for edge in tree.proof_edges()
+    )
 
 
 def _row(

@@ -16,7 +16,7 @@ from burnqed.search.tree import Result
 
 # Rises when a row or a record changes. Readers refuse what is newer than they are; how a file is
 # sealed (`part`) is the same in every version, so that a newer file never looks like a damaged one.
-VERSION = 2  # 1 had no `lost_at` and `lost_kind`
+VERSION = 3  # 1 had no `lost_at` and `lost_kind`, 2 had no `path`
 ERROR_LENGTH = 500
 TRAJECTORIES = "trajectories"  # of a run's directory
 
@@ -58,6 +58,15 @@ class StepRow:
 
 
 @dataclass(frozen=True, slots=True)
+class PathStep:
+    """A step of a judged proof: the state as the search's own states are printed, and the tactic."""
+
+    state: str
+    tactic: str
+    depth: int  # steps before it
+
+
+@dataclass(frozen=True, slots=True)
 class TheoremRecord:
     """What became of one theorem.
 
@@ -88,6 +97,8 @@ class TheoremRecord:
     # with fewer nodes the search would have been whole.
     lost_at: int | None = None
     lost_kind: str = ""
+    # The steps of `proof`, which is shorter than what the rows call its path: they are as it was found.
+    path: tuple[PathStep, ...] = ()
 
     def __post_init__(self) -> None:
         if self.outcome not in get_args(TheoremOutcome):
@@ -100,4 +111,9 @@ def records_to_json(records: Iterable[TheoremRecord]) -> str:
 
 def records_from_json(text: str | bytes) -> list[TheoremRecord]:
     entries: list[dict[str, Any]] = json.loads(text)
-    return [TheoremRecord(**{**entry, "axioms": tuple(entry["axioms"])}) for entry in entries]
+    return [_record(entry) for entry in entries]
+
+
+def _record(entry: dict[str, Any]) -> TheoremRecord:
+    path = tuple(PathStep(**step) for step in entry.get("path", ()))
+    return TheoremRecord(**{**entry, "axioms": tuple(entry["axioms"]), "path": path})

@@ -1,0 +1,45 @@
+"""The judged proofs of a directory of trajectories, step by step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from burnqed.trajectories.schema import PathStep, TheoremRecord
+from burnqed.trajectories.store import iter_steps, read_records
+
+_COLUMNS = ("theorem", "state", "tactic", "depth", "origin", "on_proof_path")
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedProof:
+    """A theorem's proof: the steps of what the judge accepted, or, in older files, as it was found.
+
+    `origins` says who found it: where several searches of one theorem did, `path` has all their steps.
+    """
+
+    record: TheoremRecord
+    path: tuple[PathStep, ...]
+    origins: frozenset[str]
+
+
+def read_proofs(directory: Path, on_problem: Callable[[str], None]) -> list[JudgedProof]:
+    """In the order in which they were saved. A record without a row left on its path has none."""
+    found: dict[str, list[PathStep]] = {}
+    origins: dict[str, set[str]] = {}
+    for batch in iter_steps(directory, _COLUMNS, on_problem):
+        kept = batch.filter(batch.column("on_proof_path"))
+        columns = (kept.column(name).to_pylist() for name in _COLUMNS[:-1])
+        for theorem, state, tactic, depth, origin in zip(*columns, strict=True):
+            found.setdefault(theorem, []).append(PathStep(state, tactic, depth))
+            origins.setdefault(theorem, set()).add(origin)
+    return [
+        JudgedProof(
+            record,
+            record.path or tuple(found[record.theorem]),
+            frozenset(origins[record.theorem]),
+        )
+        for record in read_records(directory, lambda _told_already: None)
+        if record.outcome == "proved" and record.theorem in found
+    ]
