@@ -10,7 +10,7 @@ import pytest
 
 from burnqed.core.errors import InputError
 from burnqed.data.splits import split_of
-from burnqed.training.pairs import Mixture, Pair, Source, choose, read_found, read_source
+from burnqed.training.pairs import Mixture, Pair, Source, choose, read_source
 from burnqed.trajectories.store import iter_rows, read_records
 from tests.training.samples import pairs, write_jsonl, write_run
 
@@ -74,8 +74,6 @@ def test_nothing_to_learn_from_is_refused(tmp_path: Path) -> None:
         read_source(tmp_path / "nowhere.jsonl", silent)
     with pytest.raises(InputError, match="has no trajectories"):
         read_source(tmp_path, silent)
-    with pytest.raises(InputError, match="no directory"):
-        read_found(tmp_path / "empty.jsonl", silent)
 
 
 def test_of_trajectories_only_steps_of_accepted_proofs_count(tmp_path: Path) -> None:
@@ -90,7 +88,15 @@ def test_of_trajectories_only_steps_of_accepted_proofs_count(tmp_path: Path) -> 
     ]
     assert list(read) == expected
     assert len(expected) == 6
-    assert read_found(run / "trajectories", silent).pairs == read
+    assert read_source(run / "trajectories", silent, found=True).pairs == read
+
+
+def test_rows_of_a_file_are_found_if_that_is_what_they_are(tmp_path: Path) -> None:
+    path = write_jsonl(tmp_path / "pairs.jsonl", pairs(5))
+    read = read_source(path, silent, found=True)
+    assert list(read.pairs) == [replace(pair, found=True) for pair in pairs(5)]
+    assert read.checksum != read_source(path, silent).checksum
+    assert set(choose([source(pairs(9))], [read], [], Mixture(val_share=0)).repeats) == {10, 1}
 
 
 def test_no_theorem_and_no_pair_is_on_both_sides() -> None:

@@ -27,6 +27,7 @@ def test_the_path_is_that_of_the_record_or_else_that_of_the_rows(tmp_path: Path)
     assert len(older.path) == 2
     assert (shortened.record.theorem, shortened.path) == ("theorem_3", PATH)
     assert shortened.origins == {"search"}
+    assert (older.found_steps, shortened.found_steps) == (2, 2)
 
 
 def test_who_found_it_is_told(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from burnqed.cli.commands import (
     lean,
     model,
     negatives,
+    pairs,
     prove,
     repl,
     report,
@@ -57,6 +58,7 @@ app.command("reset")(status.reset_command)
 app.command("prove")(prove.prove_command)
 app.command("search")(search.search_command)
 app.command("negatives")(negatives.negatives_command)
+app.command("pairs")(pairs.pairs_command)
 app.command("summary")(summary.summary_command)
 app.command("eval")(eval.eval_command)
 app.command("compare")(compare.compare_command)

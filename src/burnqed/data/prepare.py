@@ -155,7 +155,7 @@ class _Work:
                         step.depth, source, broken | trivial, split,
                     )  # fmt: skip
                     if not broken:
-                        rows.write(f"{encode(_pair(step))}\t{encode(_beside(step))}")
+                        rows.write(f"{encode(step.pair)}\t{encode(_beside(step))}")
                     rows.write("\n")
                     row += 1
                 on_rows("reading", len(batch))
@@ -317,10 +317,6 @@ class _File:
 
 def _first(bits: int) -> str:
     return next((rule for rule, bit in _BIT.items() if bits & bit), "")
-
-
-def _pair(step: Step) -> dict[str, Any]:
-    return {"state": step.state, "tactic": step.tactic, "theorem": step.theorem, "depth": step.depth}
 
 
 def _beside(step: Step) -> dict[str, Any]:

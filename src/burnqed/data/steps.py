@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +20,13 @@ class Step:
     tactic: str
     depth: int
     after: str | None = None
+
+    @property
+    def pair(self) -> dict[str, Any]:
+        """The row that training reads."""
+        return {
+            "state": self.state, "tactic": self.tactic, "theorem": self.theorem, "depth": self.depth,
+        }  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

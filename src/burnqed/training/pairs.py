@@ -55,9 +55,12 @@ class Source:
 # ------------------------------------------------------------------------------------- reading
 
 
-def read_source(path: Path, on_problem: Callable[[str], None]) -> Source:
-    """A JSONL file of pairs, or the verified proof steps of a directory of trajectories."""
-    pairs = _found(path, on_problem) if path.is_dir() else _given(path)
+def read_source(path: Path, on_problem: Callable[[str], None], *, found: bool = False) -> Source:
+    """A JSONL file of pairs, or the verified proof steps of a directory of trajectories.
+
+    The rows of a file are `found` if it is said so: it is one that `burn-qed pairs` made of runs.
+    """
+    pairs = _found(path, on_problem) if path.is_dir() else _given(path, found)
     source = Source(path.resolve(), tuple(pairs))
     if not source.pairs:
         raise InputError(
@@ -67,18 +70,9 @@ def read_source(path: Path, on_problem: Callable[[str], None]) -> Source:
     return source
 
 
-def read_found(path: Path, on_problem: Callable[[str], None]) -> Source:
-    """As `read_source`, of trajectories only."""
-    if not path.is_dir():
-        raise InputError(
-            f"{path} is no directory of trajectories", hint="give files of pairs with --data"
-        )
-    return read_source(path, on_problem)
-
-
-def _given(path: Path) -> Iterator[Pair]:
+def _given(path: Path, found: bool) -> Iterator[Pair]:
     for step in open_path(STEPS, path).steps(Notes()):
-        yield Pair(step.state, step.tactic, step.theorem, step.depth)
+        yield Pair(step.state, step.tactic, step.theorem, step.depth, found)
 
 
 def _found(path: Path, on_problem: Callable[[str], None]) -> Iterator[Pair]:

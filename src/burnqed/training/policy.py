@@ -34,7 +34,7 @@ from burnqed.training.lora import (
     own_shape,
     prepare,
 )
-from burnqed.training.pairs import Chosen, Mixture, Pair, choose, read_found, read_source
+from burnqed.training.pairs import Chosen, Mixture, Pair, choose, read_source
 from burnqed.training.sft import Loop, Material, Plan, Told
 
 NANO = "nano"
@@ -134,7 +134,7 @@ def _data(job: Job, watcher: Watcher) -> tuple[Chosen, dict[str, Any]]:
     """What is trained on, and how the manifest names it."""
     read = {
         "data": [read_source(path, watcher.warn) for path in job.data],
-        "extra_data": [read_found(path, watcher.warn) for path in job.extra],
+        "extra_data": [read_source(path, watcher.warn, found=True) for path in job.extra],
         "val": [read_source(path, watcher.warn) for path in job.val],
     }
     told = {

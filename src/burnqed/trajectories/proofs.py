@@ -17,10 +17,12 @@ class JudgedProof:
     """A theorem's proof: the steps of what the judge accepted, or, in older files, as it was found.
 
     `origins` says who found it: where several searches of one theorem did, `path` has all their steps.
+    `found_steps` are those of the search's own path, before it was shortened.
     """
 
     record: TheoremRecord
     path: tuple[PathStep, ...]
+    found_steps: int
     origins: frozenset[str]
 
 
@@ -38,6 +40,7 @@ def read_proofs(directory: Path, on_problem: Callable[[str], None]) -> list[Judg
         JudgedProof(
             record,
             record.path or tuple(found[record.theorem]),
+            len(found[record.theorem]),
             frozenset(origins[record.theorem]),
         )
         for record in read_records(directory, lambda _told_already: None)

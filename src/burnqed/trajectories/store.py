@@ -185,6 +185,12 @@ def find_trajectories(path: Path) -> Path:
     return directory
 
 
+def every_trajectories(path: Path) -> list[Path]:
+    """As `find_trajectories`; of an evaluation those of all its attempts."""
+    attempts = sorted(path.glob("attempt-*"), key=lambda one: (len(one.name), one.name))
+    return [find_trajectories(one) for one in attempts or (path,)]
+
+
 def read_records(directory: Path, on_problem: OnProblem = warn) -> list[TheoremRecord]:
     """Every searched theorem, in the order in which they were saved. Reads the ends of files only."""
     records: list[TheoremRecord] = []

@@ -39,7 +39,11 @@ def policy_command(
     out: Annotated[Path, typer.Option("--out", metavar="OUT", help="The training's directory.")],
     extra_data: Annotated[
         list[Path] | None,
-        typer.Option(metavar="RUN", help="Runs whose proof steps count --extra-weight times."),
+        typer.Option(
+            metavar="PATH",
+            help="What searches found, to count --extra-weight times: runs, or a file that "
+            "`burn-qed pairs` made of some.",
+        ),
     ] = None,
     extra_weight: Annotated[int, typer.Option(min=1, help="Times that extra data comes.")] = 10,
     base_sample: Annotated[
@@ -116,7 +120,8 @@ def policy_command(
     """Train a policy on pairs of a proof state and the tactic that a proof took there.
 
     Data is JSONL with rows {"state", "tactic", "theorem", "depth"}, or a run of `burn-qed search`, of
-    which the steps of accepted proofs are taken. Theorems that are validated on are not trained on.
+    which the steps of accepted proofs are taken; `burn-qed pairs` makes one file of several runs.
+    Theorems that are validated on are not trained on.
 
     OUT gets manifest.json, log.jsonl, curve.png and .svg, checkpoint/ (to go on from), best/ (the
     model or adapter with the lowest validation loss, for `--model` and `burn-qed export`), and at the
@@ -131,7 +136,7 @@ def policy_command(
 
         burn-qed train policy --data pairs.jsonl --base smollm2 --out models/small
 
-        burn-qed train policy --data pairs.jsonl --extra-data runs/iter1 --base models/iter0 --lr 1e-4
+        burn-qed train policy --data pairs.jsonl --extra-data found.jsonl --base models/iter0 --lr 1e-4
         --epochs 1 --out models/iter1
 
         accelerate launch --num_processes 8 $(which burn-qed) train policy --data pairs.jsonl
