@@ -91,7 +91,7 @@ def _iteration(
         policy=_json(run / policy_training(number) / "result.json", done, (number, "policy")),
         value=_json(run / value_training(number) / "result.json", done, (number, VALUE)),
         pairs=_json(
-            (run / pairs).with_suffix(".report.json"),
+            (run / pairs).with_suffix(".json"),
             done,
             (number, "pairs" if number else "teacher-pairs"),
         ),
