@@ -13,9 +13,9 @@ from xml.etree import ElementTree
 import pytest
 
 from burnqed.evaluation.results import BenchmarkId, Labelled, TrainingMetrics
+from burnqed.report.drawing import PALETTE
 from burnqed.report.markup import Markup, element, join
 from burnqed.report.page import page
-from burnqed.report.plots import PALETTE
 from burnqed.report.wording import date, natural
 from tests.report.samples import exhausted, failed, proved, realistic, result_of
 

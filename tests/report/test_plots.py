@@ -12,7 +12,8 @@ import pytest
 
 from burnqed.core.errors import InfrastructureError, SetupError
 from burnqed.evaluation.results import Labelled
-from burnqed.report.plots import DASHES, PALETTE, look, save_plots, svg_plots
+from burnqed.report.drawing import DASHES, PALETTE, look
+from burnqed.report.plots import save_plots, svg_plots
 from tests.report.samples import exhausted, failed, proved, realistic, result_of
 
 NAMES = ("solve_rate_by_nodes", "solve_rate_by_seconds")

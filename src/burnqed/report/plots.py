@@ -2,44 +2,29 @@
 
 from __future__ import annotations
 
-import io
 import math
-import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from burnqed.core.errors import SetupError
-from burnqed.core.runs import publish
 from burnqed.evaluation.results import Labelled
 from burnqed.report.curves import Curve, by_nodes, by_seconds
+from burnqed.report.drawing import (
+    MUTED,
+    PAPER,
+    Figures,
+    look,
+    rates_axis,
+    save_figures,
+    svg_figures,
+)
 from burnqed.report.markup import fit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-# Okabe and Ito's colours, told apart by the colour-blind too; without yellow, which paper swallows.
-PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-DASHES = ("-", "--", "-.", ":")  # the next round through the colours
-PAPER, INK, MUTED, LINE = "#ffffff", "#202428", "#6a7076", "#dfe2e5"
-
-_STYLE = {
-    "svg.hashsalt": "burn-qed",  # else the names inside a file differ with every run
-    "svg.fonttype": "none",
-    "font.size": 9.5,
-    "text.color": INK,
-    "axes.edgecolor": MUTED,
-    "axes.labelcolor": INK,
-    "xtick.color": MUTED,
-    "ytick.color": MUTED,
-    "xtick.labelcolor": INK,
-    "ytick.labelcolor": INK,
-    "figure.facecolor": PAPER,
-    "axes.facecolor": PAPER,
-}
 _LABEL, _SHORT = 60, 28  # characters of a run's label in a legend; two of the short ones fit in a row
 
 
@@ -57,45 +42,22 @@ _SECONDS = _Kind("solve_rate_by_seconds", "seconds per theorem", 0.01, budgets=F
 
 def save_plots(labelled: Labelled, directory: Path) -> list[Path]:
     """Write each plot as PNG and as SVG; the paths."""
-    paths = []
-    with _matplotlib():
-        for name, figure in _figures(labelled):
-            # SVG first: drawing as PNG moves things a little, and it is to be what `svg_plots` gives.
-            publish(directory / f"{name}.svg", _svg(figure))
-            publish(directory / f"{name}.png", _png(figure))
-            paths += [directory / f"{name}.png", directory / f"{name}.svg"]
-    return paths
+    return save_figures(lambda: _figures(labelled), directory)
 
 
 def svg_plots(labelled: Labelled) -> dict[str, str]:
     """The same plots as the text of SVG files, by name."""
-    with _matplotlib():
-        return {name: _svg(figure) for name, figure in _figures(labelled)}
+    return svg_figures(lambda: _figures(labelled))
 
 
-def look(run: int) -> tuple[str, str]:
-    """The colour and the dashes of the n-th run."""
-    return PALETTE[run % len(PALETTE)], DASHES[run // len(PALETTE) % len(DASHES)]
+def nodes_figure(labelled: Labelled) -> Figure:
+    """Solve rate against nodes; matplotlib's style has to be set."""
+    return _draw(labelled, [by_nodes(result) for _, result in labelled], _NODES)
 
 
-@contextmanager
-def _matplotlib() -> Iterator[None]:
-    """Our own style whatever the user's is, and only in here."""
-    try:
-        import matplotlib.style as style
-    except ImportError as error:
-        raise SetupError(
-            f"plots need matplotlib: {error}", hint="pip install matplotlib, then run this again"
-        ) from error
-    with style.context(["default", _STYLE]), warnings.catch_warnings():
-        # A label in a script that the font lacks comes out as boxes; nobody is to be warned of that.
-        warnings.filterwarnings("ignore", message="Glyph ")
-        yield
-
-
-def _figures(labelled: Labelled) -> Iterator[tuple[str, Figure]]:
-    for kind, curve_of in ((_NODES, by_nodes), (_SECONDS, by_seconds)):
-        yield kind.name, _draw(labelled, [curve_of(result) for _, result in labelled], kind)
+def _figures(labelled: Labelled) -> Figures:
+    yield _NODES.name, nodes_figure(labelled)
+    yield _SECONDS.name, _draw(labelled, [by_seconds(result) for _, result in labelled], _SECONDS)
 
 
 def _draw(labelled: Labelled, curves: Sequence[Curve], kind: _Kind) -> Figure:
@@ -108,7 +70,6 @@ def _draw(labelled: Labelled, curves: Sequence[Curve], kind: _Kind) -> Figure:
     left, right = _span(curves, kind.floor)
     _scale(axes, left, right, max((high for c in curves for _, high in c.band), default=1.0))
     axes.set_xlabel(kind.axis)
-    axes.set_ylabel("theorems proved")
     if kind.budgets:
         _mark_budgets(axes, sorted({b for _, result in labelled for b in result.budgets}))
     lines = []
@@ -147,7 +108,7 @@ def _span(curves: Sequence[Curve], floor: float) -> tuple[float, float]:
 
 
 def _scale(axes: Axes, left: float, right: float, highest: float) -> None:
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     axes.set_xscale("log")
     axes.set_xlim(left, right)
@@ -156,12 +117,7 @@ def _scale(axes: Axes, left: float, right: float, highest: float) -> None:
     axes.xaxis.set_major_locator(LogLocator(subs=within, numticks=40))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_ylim(0.0, next(top for top in (0.1, 0.25, 0.5, 1.0) if highest <= top))
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    axes.grid(color=LINE, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.tick_params(which="both", length=0)
-    axes.spines[["top", "right", "left"]].set_visible(False)
+    rates_axis(axes, highest)
 
 
 def _mark_budgets(axes: Axes, budgets: Sequence[int]) -> None:
@@ -178,15 +134,3 @@ def _mark_budgets(axes: Axes, budgets: Sequence[int]) -> None:
                 va="bottom", fontsize=8, color=MUTED,
             )  # fmt: skip
             taken = across
-
-
-def _png(figure: Figure) -> bytes:
-    buffer = io.BytesIO()
-    figure.savefig(buffer, format="png", dpi=160, metadata={"Software": None})
-    return buffer.getvalue()
-
-
-def _svg(figure: Figure) -> str:
-    buffer = io.StringIO()
-    figure.savefig(buffer, format="svg", metadata={"Date": None, "Creator": None})
-    return buffer.getvalue()

@@ -13,6 +13,7 @@ from burnqed.report.wording import (
     date,
     interval,
     natural,
+    out_of,
     percent,
     run_colour,
     run_name,
@@ -81,21 +82,17 @@ def _budget_table(result: IterationResult) -> Markup:
     if solved != result.largest.solved:
         # A larger budget that is a search of its own may miss what a smaller one found.
         share = [percent(solved / total), interval(wilson(solved, total))]
-        rows.append(["any", _of(solved, total), *share, *[""] * (len(head) - 4)])
+        rows.append(["any", out_of(solved, total), *share, *[""] * (len(head) - 4)])
     return table(head, rows)
 
 
 def _budget_row(b: BudgetResult, ks: Sequence[int]) -> list[str]:
     passed = [percent(b.pass_at[k]) if k in b.pass_at else NOTHING for k in ks]
     return [
-        count(b.budget, "node"), _of(b.solved, b.total), percent(b.rate), interval(b.interval), *passed,
-        _counts(b.exhausted), _counts(b.errors), f"{b.avg_nodes:,.1f}", seconds(b.avg_time_secs),
-        seconds(b.median_time_secs),
+        count(b.budget, "node"), out_of(b.solved, b.total), percent(b.rate),
+        interval(b.interval), *passed, _counts(b.exhausted), _counts(b.errors),
+        f"{b.avg_nodes:,.1f}", seconds(b.avg_time_secs), seconds(b.median_time_secs),
     ]  # fmt: skip
-
-
-def _of(solved: int, total: int) -> Markup:
-    return join([f"{solved:,}", element("small", f"/{total:,}")])
 
 
 def _counts(counts: Mapping[str, int]) -> Markup:
@@ -127,7 +124,7 @@ def _group_cells(run: int, theorems: Sequence[TheoremResult]) -> list[str]:
         return [NOTHING] * 4
     fill = element("i", style=f"width:{100 * solved / total:.3f}%;background:{run_colour(run)}")
     bar = element("div", fill, class_="bar")
-    return [bar, _of(solved, total), percent(solved / total), interval(wilson(solved, total))]
+    return [bar, out_of(solved, total), percent(solved / total), interval(wilson(solved, total))]
 
 
 Link = Callable[[str], Markup]
@@ -193,17 +190,21 @@ def _pattern(
     )
 
 
+ERRORS = "An error says nothing about its theorem. It counts in every total, and never as proved."
+
+
 def errors(labelled: Labelled, link: Link) -> Markup:
     """Every error with its text, by kind. One is no unproved theorem: nobody knows what it would be."""
-    told = [_errors_of(labelled, run, link) for run in range(len(labelled))]
+    told = [
+        error_list(_subtitle(labelled, run), result, link) for run, (_, result) in enumerate(labelled)
+    ]
     if not any(told):
         return join([element("h2", "Errors", id="errors"), element("p", "None.")])
-    note = "An error says nothing about its theorem. It counts in every total, and never as proved."
-    return join([element("h2", "Errors", id="errors"), element("p", note, class_="muted"), *told])
+    return join([element("h2", "Errors", id="errors"), element("p", ERRORS, class_="muted"), *told])
 
 
-def _errors_of(labelled: Labelled, run: int, link: Link) -> Markup:
-    result = labelled[run][1]
+def error_list(title: Markup, result: IterationResult, link: Link) -> Markup:
+    """A result's errors by kind; nothing where there is none."""
     if not result.failed:
         return Markup()
     kinds: dict[str, list[Markup]] = {}
@@ -218,7 +219,7 @@ def _errors_of(labelled: Labelled, run: int, link: Link) -> Markup:
         join([element("h4", kind or "unknown", f" ({len(items):,})"), element("ul", *items)])
         for kind, items in sorted(kinds.items())
     ]
-    return element("div", _subtitle(labelled, run), *parts, class_="errors")
+    return element("div", title, *parts, class_="errors")
 
 
 def provenance(labelled: Labelled) -> Markup:

@@ -6,8 +6,8 @@ import re
 from datetime import datetime
 
 from burnqed.evaluation.results import Labelled
-from burnqed.report.markup import Markup, element
-from burnqed.report.plots import look
+from burnqed.report.drawing import look
+from burnqed.report.markup import Markup, element, join
 
 NOTHING = "–"
 
@@ -33,6 +33,10 @@ def natural(text: str) -> list[tuple[int, str]]:
         (len(digits), digits) if (digits := part.lstrip("0")).isdecimal() else (-1, part)
         for part in re.split(r"([0-9]+)", text)
     ]
+
+
+def out_of(solved: int, total: int) -> Markup:
+    return join([f"{solved:,}", element("small", f"/{total:,}")])
 
 
 def percent(rate: float) -> str:

@@ -1,0 +1,88 @@
+"""What every page is made in: one HTML file, no other file, no network; plots in the page's colours."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from importlib.resources import files
+from xml.etree import ElementTree
+
+from burnqed.report.drawing import INK, LINE, MUTED, PALETTE, PAPER
+from burnqed.report.markup import Markup, element, fit
+
+# A plot is drawn for white paper. On the page its colours are the page's, light or dark.
+_COLOURS = {PAPER: "paper", INK: "ink", MUTED: "muted", LINE: "line"} | {
+    c: f"c{c[1:]}" for c in PALETTE
+}
+
+
+def contents(body: Markup) -> Markup:
+    """Links to the sections that are there."""
+    titles = re.findall(r'<h2 id="([a-z]+)">([A-Za-z ]+)</h2>', body)
+    return element("nav", *(element("a", title, href=f"#{place}") for place, title in titles))
+
+
+def inline(svg: str, name: str, caption: str) -> Markup:
+    """An SVG file as a part of a page.
+
+    Its identifiers get the plot's name, because the page has other plots; its namespaces go, because
+    HTML has its own idea of them; its colours become the page's.
+    """
+    root = ElementTree.fromstring(svg)
+    for parent in list(root.iter()):
+        for child in list(parent):
+            if child.tag.endswith(("}metadata", "}style")):
+                parent.remove(child)
+    for node in root.iter():
+        node.tag = node.tag.rpartition("}")[2]
+        node.attrib = {key.rpartition("}")[2]: value for key, value in node.attrib.items()}
+        for key, value in node.attrib.items():
+            if key == "id":
+                node.set(key, f"{name}-{value}")
+            elif key == "style":
+                node.set(key, re.sub("#[0-9a-f]{6}", _themed, value))
+            else:
+                node.set(key, re.sub(r"^(url\()?#", rf"\g<0>{name}-", value))
+    for size in ("width", "height"):
+        del root.attrib[size]
+    root.set("role", "img")
+    root.set("aria-label", fit(caption))
+    return Markup(ElementTree.tostring(root, encoding="unicode"))
+
+
+def _themed(colour: re.Match[str]) -> str:
+    known = _COLOURS.get(colour[0])
+    return f"var(--{known}, {colour[0]})" if known else colour[0]
+
+
+def figure(svg: str, name: str, caption: str) -> Markup:
+    return element("figure", inline(svg, name, caption), element("figcaption", caption))
+
+
+def document(title: str, body: Markup, script: str = "") -> str:
+    """The whole page. `script` is the name of the one that it has, if it has one."""
+    style, code = (_own(name) if name else "" for name in ("page.css", script))
+    digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
+    allowed = f"'sha256-{digest}'" if code else "'none'"
+    # Names and proofs come from files of others. Should one get past the escaping, it can do nothing.
+    policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
+    return "\n".join(
+        [
+            "<!doctype html>",
+            '<html lang="en">',
+            '<meta charset="utf-8">',
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            '<meta name="color-scheme" content="light dark">',
+            element("title", f"{title} · burn-qed"),
+            f"<style>{style}</style>",
+            element("main", body),
+            *([f"<script>{code}</script>"] if code else []),
+            "</html>\n",
+        ]
+    )
+
+
+def _own(name: str) -> str:
+    return files("burnqed.report").joinpath(name).read_text(encoding="utf-8")
