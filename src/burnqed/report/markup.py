@@ -43,6 +43,11 @@ def badge(kind: str, text: str) -> Markup:
     return element("span", text, class_=f"badge {kind}")
 
 
+def more(title: str, *content: str, opened: bool = False) -> Markup:
+    """What is only shown to who asks for it."""
+    return element("details", element("summary", title), *content, class_="more", open=opened)
+
+
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], left: Collection[int] = (0,)) -> Markup:
     """A table whose first column names the rows. Columns that are not in `left` are numbers."""
 

@@ -50,9 +50,9 @@ def svg_plots(labelled: Labelled) -> dict[str, str]:
     return svg_figures(lambda: _figures(labelled))
 
 
-def nodes_figure(labelled: Labelled) -> Figure:
-    """Solve rate against nodes; matplotlib's style has to be set."""
-    return _draw(labelled, [by_nodes(result) for _, result in labelled], _NODES)
+def nodes_figure(labelled: Labelled, looks: Sequence[int] = ()) -> Figure:
+    """Solve rate against nodes, in the style that is set. `looks`: which look each run has."""
+    return _draw(labelled, [by_nodes(result) for _, result in labelled], _NODES, looks)
 
 
 def _figures(labelled: Labelled) -> Figures:
@@ -60,7 +60,9 @@ def _figures(labelled: Labelled) -> Figures:
     yield _SECONDS.name, _draw(labelled, [by_seconds(result) for _, result in labelled], _SECONDS)
 
 
-def _draw(labelled: Labelled, curves: Sequence[Curve], kind: _Kind) -> Figure:
+def _draw(
+    labelled: Labelled, curves: Sequence[Curve], kind: _Kind, looks: Sequence[int] = ()
+) -> Figure:
     from matplotlib.figure import Figure
 
     columns = 2 if len(labelled) > 1 and max(len(label) for label, _ in labelled) <= _SHORT else 1
@@ -74,7 +76,7 @@ def _draw(labelled: Labelled, curves: Sequence[Curve], kind: _Kind) -> Figure:
         _mark_budgets(axes, sorted({b for _, result in labelled for b in result.budgets}))
     lines = []
     for i, ((_, result), curve) in enumerate(zip(labelled, curves, strict=True)):
-        colour, dashes = look(i)
+        colour, dashes = look(looks[i] if looks else i)
         x = [max(left, at) for at in curve.x]
         low, high = zip(*curve.band, strict=True)
         axes.fill_between(x, low, high, step="post", color=colour, alpha=0.13, linewidth=0)

@@ -40,14 +40,14 @@ def _card(labelled: Labelled, run: int) -> Markup:
         element("h2", run_name(labelled, run)),
         element("p", element("b", f"{best.solved:,}"), f" of {best.total:,} proved", class_="figure"),
         element("p", f"{percent(best.rate)}, 95% interval {interval(best.interval)}", class_="rate"),
-        _stack(parts, best.total),
+        stack(parts, best.total),
         element("p", *key, class_="key"),
         element("p", f"within {count(best.budget, 'node')}{attempts}", class_="muted"),
         class_="card",
     )
 
 
-def _stack(parts: Sequence[tuple[str, int]], total: int) -> Markup:
+def stack(parts: Sequence[tuple[str, int]], total: int) -> Markup:
     return element(
         "div",
         *(

@@ -22,9 +22,15 @@ def swatch(run: int) -> Markup:
     return element("i", class_="swatch", style=f"background:{run_colour(run)}")
 
 
+def coloured(run: int, label: str) -> Markup:
+    """What the n-th curve is called, beside its colour."""
+    return element("span", swatch(run), label, class_="label")
+
+
 def run_name(labelled: Labelled, run: int) -> Markup:
     """A run's label; beside others it has the colour of its curve."""
-    return element("span", swatch(run) if len(labelled) > 1 else "", labelled[run][0], class_="label")
+    label = labelled[run][0]
+    return coloured(run, label) if len(labelled) > 1 else element("span", label, class_="label")
 
 
 def natural(text: str) -> list[tuple[int, str]]:
@@ -39,6 +45,12 @@ def out_of(solved: int, total: int) -> Markup:
     return join([f"{solved:,}", element("small", f"/{total:,}")])
 
 
+def figure(value: object, form: str = ",") -> str:
+    """A number from a file of others, if it is there and one."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return format(value, form) if is_number else NOTHING
+
+
 def percent(rate: float) -> str:
     return f"{rate:.1%}"
 
@@ -50,6 +62,17 @@ def interval(bounds: tuple[float, float]) -> str:
 
 def seconds(value: float) -> str:
     return f"{value:,.2f}" if value < 10 else f"{value:,.1f}"
+
+
+def span(secs: float) -> str:
+    """A time that may be of hours, as people say it."""
+    if secs < 60:
+        return f"{secs:.1f} s"
+    minutes, rest = divmod(round(secs), 60)
+    if minutes < 60:
+        return f"{minutes} min {rest:02} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours:,} h {minutes:02} min"
 
 
 def date(timestamp: str) -> str:

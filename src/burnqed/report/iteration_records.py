@@ -1,0 +1,182 @@
+"""What a run did besides proving held-out theorems: its searches, its gates, its cost, its origin."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from burnqed.evaluation.compare import count
+from burnqed.iteration.history import Gate, History, Iteration, SearchCount, StageCost
+from burnqed.report.iteration_models import fact_text, flat
+from burnqed.report.iteration_scores import name_list
+from burnqed.report.markup import Markup, badge, code, element, join, more, table
+from burnqed.report.standing import entries, sets
+from burnqed.report.wording import NOTHING, coloured, percent, run_colour, span, swatch
+
+
+def searches(history: History) -> Markup:
+    """The search for training proofs, and what it found that was new."""
+    searched = [one for one in history.iterations if one.searches or one.newly_proved]
+    if not searched:
+        return Markup()
+    head = ["search", "theorems", "proved", "rate", "exhausted", "errors", "nodes", "tactics", "Lean"]
+    rows = [_search_row(s) for one in searched for s in one.searches]
+    parts = [element("h2", "Training theorems", id="training")]
+    if rows:
+        parts.append(table(head, rows))
+    known = 0
+    for place, one in enumerate(history.iterations):
+        if not (one.searches or one.newly_proved):
+            continue
+        new = len(one.newly_proved)
+        known += new
+        share = f" ({percent(known / history.train_theorems)})" if history.train_theorems else ""
+        told = f": {new:,} newly proved, {known:,} of {count(history.train_theorems, 'theorem')} in all"
+        parts.append(element("p", coloured(place, one.label), told, share, class_="step"))
+        if new:
+            parts.append(more(f"{count(new, 'name')}", name_list(one.newly_proved)))
+    return join(parts)
+
+
+def _search_row(s: SearchCount) -> list[str]:
+    to_go = s.theorems - s.proved - s.exhausted - s.errors
+    ended = s.theorems - to_go
+    left = element("small", f"{to_go:,} to go", class_="below") if to_go > 0 else ""
+    return [
+        s.stage, join([f"{s.theorems:,}", left]), f"{s.proved:,}",
+        percent(s.proved / ended) if ended > 0 else NOTHING, f"{s.exhausted:,}",
+        badge("error", f"{s.errors:,}") if s.errors else "0", f"{s.nodes:,}", f"{s.tactics:,}",
+        span(s.lean_seconds),
+    ]  # fmt: skip
+
+
+# ------------------------------------------------------------------------------------- gates
+
+
+def gates(history: History) -> Markup:
+    parts = [_gate(one, gate) for one in history.iterations for gate in one.gates]
+    if not parts:
+        return Markup()
+    listed = element("ul", *parts, class_="gates")
+    return join([element("h2", "Gates", id="gates"), listed])
+
+
+def _gate(one: Iteration, gate: Gate) -> Markup:
+    where = element("small", one.label) if gate.name != one.label else ""
+    return element(
+        "li",
+        element("p", badge(gate.verdict, gate.verdict), " ", element("b", gate.name), " ", where),
+        element("p", gate.rule, class_="muted"),
+        element("p", gate.told) if gate.told else "",
+        element("p", gate.hint, class_="hint") if gate.hint else "",
+    )
+
+
+# -------------------------------------------------------------------------------------- cost
+
+
+def cost(history: History) -> Markup:
+    """Where the time went. Wall clock, over all runs of a stage."""
+    spent = [(place, one) for place, one in enumerate(history.iterations) if one.stages]
+    evaluations = _evaluation_cost(history)
+    if not spent and not evaluations:
+        return Markup()
+    parts = [element("h2", "Cost", id="cost")]
+    if spent:
+        kinds = _by_kind(stage for _, one in spent for stage in one.stages)
+        parts += [_cost_chart(spent, list(kinds)), _cost_table(spent, kinds), _stage_table(spent)]
+    return join([*parts, evaluations])
+
+
+def kind_of(stage: str) -> str:
+    """A stage's name without the iteration that it is of: `search-1` is a `search`."""
+    return re.split(r"-\d+(?:-|$)", stage)[0] or stage
+
+
+def _by_kind(stages: Iterable[StageCost]) -> dict[str, float]:
+    kinds: dict[str, float] = {}
+    for stage in stages:
+        kinds[kind_of(stage.name)] = kinds.get(kind_of(stage.name), 0.0) + stage.seconds
+    return kinds
+
+
+def _total(stages: Sequence[StageCost]) -> float:
+    return sum(stage.seconds for stage in stages)
+
+
+def _cost_chart(spent: Sequence[tuple[int, Iteration]], kinds: Sequence[str]) -> Markup:
+    """A bar for each iteration, a colour for each kind of stage."""
+    longest = max(_total(one.stages) for _, one in spent)
+    if not longest:
+        return Markup()
+    bars = []
+    for _, one in spent:
+        parts = [
+            element(
+                "i", style=f"width:{100 * seconds / longest:.3f}%;background:{run_colour(k)}",
+                title=f"{kind}: {span(seconds)}",
+            )
+            for k, kind in enumerate(kinds)
+            if (seconds := _by_kind(one.stages).get(kind, 0.0))
+        ]  # fmt: skip
+        bars.append(element("span", one.label))
+        bars.append(element("div", *parts, class_="stack", role="presentation"))
+    legend = element("p", *(element("span", swatch(k), kind) for k, kind in enumerate(kinds)))
+    return element("div", element("div", *bars, class_="bars"), legend, class_="costs")
+
+
+def _cost_table(spent: Sequence[tuple[int, Iteration]], kinds: Mapping[str, float]) -> Markup:
+    rows = []
+    for _, one in spent:
+        by_kind = _by_kind(one.stages)
+        each = [span(by_kind[kind]) if kind in by_kind else NOTHING for kind in kinds]
+        rows.append([one.label, *each, element("b", span(_total(one.stages)))])
+    if len(spent) > 1:
+        whole = sum(kinds.values())
+        rows.append(["in all", *map(span, kinds.values()), element("b", span(whole))])
+    return table(["iteration", *kinds, "in all"], rows)
+
+
+def _stage_table(spent: Sequence[tuple[int, Iteration]]) -> Markup:
+    rows = [
+        [stage.name, badge("pass", "done") if stage.done else badge("warn", "not done"),
+         f"{stage.runs:,}", span(stage.seconds), code(stage.command)]
+        for _, one in spent for stage in one.stages
+    ]  # fmt: skip
+    head = ["stage", "state", "runs", "time", "command"]
+    return more(f"{count(len(rows), 'stage')} with commands", table(head, rows, left=(0, 1, 4)))
+
+
+def _evaluation_cost(history: History) -> Markup:
+    rows = []
+    for name in sets(history):
+        for entry in entries(history, name):
+            for which, result in entry.arms:
+                c = result.cost
+                secs = [span(s) for s in (c.search_secs, c.lean_secs, c.judge_secs)]
+                figures = [f"{c.nodes:,}", f"{c.steps:,}", *secs, f"{c.clock_stops:,}"]
+                rows.append([f"{name}, {entry.label}", which, *figures])
+    if not rows:
+        return Markup()
+    head = ["evaluation", "value model", "nodes", "tactics", "search", "Lean", "judge", "clock stops"]
+    return more(f"What {count(len(rows), 'evaluation')} took", table(head, rows, left=(0, 1)))
+
+
+# ------------------------------------------------------------------------------------ origin
+
+
+def provenance(history: History) -> Markup:
+    """The manifest: what was asked for and with what, by its parts."""
+    plain = {key: v for key, v in history.manifest.items() if not isinstance(v, Mapping) or not v}
+    parts = {key: v for key, v in history.manifest.items() if key not in plain}
+    tables = [_facts(plain)] if plain else []
+    tables += [more(key, _facts(flat(value)), opened=len(value) <= 12) for key, value in parts.items()]
+    if not tables:
+        return Markup()
+    return join([element("h2", "Provenance", id="origin"), *tables])
+
+
+def _facts(facts: Mapping[str, Any]) -> Markup:
+    rows = [[key, code(fact_text(value))] for key, value in facts.items()]
+    return element("div", table(["", ""], rows, left=(0, 1)), class_="facts")

@@ -1,0 +1,91 @@
+"""The report of a whole run of expert iteration as one HTML file; the run may be half done."""
+
+from __future__ import annotations
+
+from burnqed.evaluation.compare import count
+from burnqed.iteration.history import BASELINE, History, Iteration
+from burnqed.report import iteration_models, iteration_records, iteration_scores
+from burnqed.report.document import contents, document, figure
+from burnqed.report.iteration_plots import BY_ITERATION, BY_NODES, svg_iteration_plots
+from burnqed.report.markup import Markup, badge, element, join
+from burnqed.report.standing import entries, file_names, sets
+from burnqed.report.wording import date, span
+
+_CAPTIONS = {
+    BY_ITERATION: "proved at each iteration within each budget; bands are 95% intervals.",
+    BY_NODES: "proved within so many nodes, without the value model; dots are the budgets.",
+}
+
+
+def iteration_page(history: History) -> str:
+    """The page about a run; `save_iteration_plots` writes its plots as files."""
+    body = join(
+        [
+            iteration_scores.headline(history),
+            _plots(history),
+            iteration_scores.score_tables(history),
+            iteration_models.value_models(history),
+            iteration_models.policies(history),
+            iteration_scores.new_and_lost(history),
+            iteration_records.searches(history),
+            iteration_scores.held_out_errors(history),
+            iteration_records.gates(history),
+            iteration_records.cost(history),
+            iteration_records.provenance(history),
+        ]
+    )
+    return document(history.name, join([_header(history), contents(body), body]))
+
+
+def _header(history: History) -> Markup:
+    turns = [one for one in history.iterations if one.number != BASELINE]
+    dates = sorted(
+        result.timestamp
+        for name in sets(history)
+        for entry in entries(history, name)
+        for _, result in entry.arms
+    )
+    spent = sum(stage.seconds for one in history.iterations for stage in one.stages)
+    about = [count(len(turns), "iteration"), f"{count(history.train_theorems, 'theorem')} to train on"]
+    if spent:
+        about.append(span(spent))
+    if dates:
+        about.append(f"last evaluated {date(dates[-1])}")
+    return element(
+        "header",
+        element("h1", history.name),
+        element("p", *(element("span", text) for text in about), class_="about"),
+        element("p", *_state(history), class_="state"),
+    )
+
+
+def _state(history: History) -> list[str]:
+    """Where the run is, and what is due."""
+    if history.ended:
+        kind = "stop" if history.ended.startswith("gate") else "none"
+        return [badge(kind, "ended"), " ", history.ended]
+    if not history.iterations:
+        return [badge("warn", "not begun"), " nothing has been done yet"]
+    last = history.iterations[-1]
+    return [badge("warn", "not ended"), " ", _doing(last)]
+
+
+def _doing(one: Iteration) -> str:
+    begun = [stage.name for stage in one.stages if not stage.done]
+    done = sum(stage.done for stage in one.stages)
+    ended = f", {count(done, 'stage')} done" if done else ""
+    under_way = f", {', '.join(begun)} begun" if begun else ""
+    return f"at {one.label}{ended}{under_way}"
+
+
+def _plots(history: History) -> Markup:
+    names = file_names(sets(history))
+    if not names:
+        return Markup()
+    plots = svg_iteration_plots(history)
+    figures = [
+        figure(plots[f"{kind}_{slug}"], f"{kind}_{slug}", f"{name}: {caption}")
+        for name, slug in names.items()
+        for kind, caption in _CAPTIONS.items()
+    ]
+    return element("div", *figures, class_="plots")
