@@ -108,12 +108,12 @@ def _score_table(found: Sequence[Entry]) -> Markup:
     rows = []
     for i, entry in enumerate(found):
         for arm, (_, result) in enumerate(entry.arms):
-            before = [arms[arm][1] for e in found[:i][-1:] if arm < len(arms := e.arms)]
+            before = found[i - 1].arms[arm:] if i else []
             rows.append([
                 "" if arm else coloured(entry.place, entry.label), "with" if arm else "without",
                 *(_cell(at(result, budget)) for budget in columns),
                 _tested(first.evaluated.without if i else None, result),
-                _tested(before[0] if before else None, result),
+                _tested(before[0][1] if before else None, result),
             ])  # fmt: skip
     return table([*head, f"against {first.label}", "against the one before"], rows, left=(0, 1))
 
