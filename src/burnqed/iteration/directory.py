@@ -35,6 +35,13 @@ class Spent:
     seconds: float
 
 
+def is_run(run: Path) -> bool:
+    """Whether a directory holds a run of expert iteration, and no other."""
+    if not (run / MANIFEST).is_file():
+        return False
+    return read_manifest(run).get("command") == COMMAND
+
+
 def read_run(run: Path) -> tuple[Config, dict[str, Any]]:
     """The configuration that a run was begun with, and its whole manifest."""
     manifest = read_manifest(run)

@@ -14,6 +14,10 @@ from burnqed.cli.labels import labels_of
 from burnqed.core.errors import InputError
 from burnqed.core.runs import publish
 from burnqed.evaluation.results import RESULT, IterationResult, read_result
+from burnqed.iteration import rounds
+from burnqed.iteration.directory import is_run, read_run
+from burnqed.report.iteration_plots import save_iteration_plots
+from burnqed.report.iterations import iteration_page
 from burnqed.report.page import page
 from burnqed.report.plots import save_plots
 
@@ -23,7 +27,10 @@ PAGE = "report.html"
 def report_command(
     runs: Annotated[
         list[Path],
-        typer.Argument(metavar="RUN", help="Evaluations: their directories, or result.json files."),
+        typer.Argument(
+            metavar="RUN",
+            help="Evaluations (directories, or result.json files), or one `burn-qed run`.",
+        ),
     ],
     out: Annotated[
         Path | None,
@@ -40,17 +47,32 @@ def report_command(
     beside it as PNG and SVG. Of several runs, each has its curve, and the page says which theorems one
     proved and another did not.
 
+    Of a run of expert iteration, finished or not, the page has the solve rates of all iterations and
+    budgets, what the value model did, newly proved theorems, gates and cost.
+
     Examples:
 
         burn-qed report runs/monday
 
         burn-qed report runs/monday runs/tuesday --out comparison
+
+        burn-qed report runs/first
     """
     directory = out or _own(runs)
-    results = [_read(path) for path in runs]
-    labelled = list(zip(labels_of(runs), results, strict=True))
-    text = page(labelled)
-    plots = save_plots(labelled, directory)
+    iterated = [run for run in runs if is_run(run)]
+    if iterated and len(runs) > 1:
+        raise InputError(
+            f"{iterated[0]} is a run of expert iteration, and is drawn alone",
+            hint="its evaluations are in eval_results, and can be drawn beside others",
+        )
+    if iterated:
+        config, _ = read_run(runs[0])
+        history = rounds.history(runs[0], config)
+        text, plots = iteration_page(history), save_iteration_plots(history, directory)
+    else:
+        results = [_read(path) for path in runs]
+        labelled = list(zip(labels_of(runs), results, strict=True))
+        text, plots = page(labelled), save_plots(labelled, directory)
     publish(directory / PAGE, text)
     if as_json:
         content = {"page": str(directory / PAGE), "plots": [str(path) for path in plots]}

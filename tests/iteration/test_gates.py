@@ -1,0 +1,152 @@
+"""Gates and plateaus: the right verdict for the figures, and never the better of two arms."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.evaluation.samples import result_of
+
+from burnqed.evaluation.results import IterationResult
+from burnqed.iteration.config import Config, Eval, Stop
+from burnqed.iteration.gates import as_used, gates_of, value_answer, why_end
+from burnqed.iteration.history import BASELINE, Evaluated, Gate, History, Iteration, SearchCount
+from burnqed.trajectories.schema import TheoremOutcome
+
+CONFIG = Config(eval=Eval(sets=("made-up",), budgets=(10, 30, 100)))
+SIZE = 40
+
+
+def evaluation(proved: int, errors: int = 0, first: int = 0) -> IterationResult:
+    """`proved` theorems from `first` on, then errors, the rest exhausted."""
+    outcomes: dict[str, tuple[TheoremOutcome, int]] = {}
+    for i in range(SIZE):
+        place = (i - first) % SIZE
+        end: TheoremOutcome = "proved" if place < proved else "exhausted"
+        outcomes[f"t{i}"] = ("error" if proved <= place < proved + errors else end, 5)
+    return result_of(outcomes)
+
+
+def iteration(number: int, proved: int, **more: Any) -> Iteration:
+    return Iteration(number, {"made-up": Evaluated(evaluation(proved))}, **more)
+
+
+def gates(*iterations: Iteration, skipped: dict[str, str] | None = None) -> dict[str, Gate]:
+    return {gate.name: gate for gate in gates_of(CONFIG, iterations, skipped or {})}
+
+
+def test_a_baseline_has_to_prove_something_and_not_all() -> None:
+    verdicts = [gates(iteration(BASELINE, proved))["baseline"].verdict for proved in (0, 7, SIZE)]
+    assert verdicts == ["stop", "pass", "warn"]
+
+
+def test_nothing_is_said_of_a_baseline_that_is_half_done() -> None:
+    two = replace(CONFIG, eval=Eval(sets=("made-up", "another")))
+    assert "baseline" not in {gate.name for gate in gates_of(two, [iteration(BASELINE, 3)], {})}
+
+
+@pytest.mark.parametrize(("errors", "verdict"), [(0, "pass"), (2, "pass"), (3, "stop")])
+def test_too_many_errors_stop_a_run(errors: int, verdict: str) -> None:
+    one = Iteration(BASELINE, {"made-up": Evaluated(evaluation(5, errors))})
+    assert gates(one)["errors, made-up"].verdict == verdict
+    searched = SearchCount("search-1", SIZE, 5, SIZE - 5 - errors, errors, 9, 9, 1.0)
+    turn = replace(iteration(0, 9), searches=(searched,))
+    assert gates(iteration(BASELINE, 5), turn)["errors, training searches"].verdict == verdict
+
+
+def test_errors_with_the_value_model_count_as_well() -> None:
+    arms = Evaluated(evaluation(5), evaluation(5, errors=9))
+    turn = Iteration(1, {"made-up": arms})
+    gate = gates(iteration(BASELINE, 5), iteration(0, 5), turn)["errors, made-up"]
+    assert gate.verdict == "stop"
+    assert "9 of 40" in gate.told
+
+
+def test_an_iteration_is_held_against_the_baseline_and_the_one_before() -> None:
+    found = gates(iteration(BASELINE, 10), iteration(0, 14), iteration(1, 12))
+    assert found["made-up, against baseline"].verdict == "pass"
+    assert (
+        "10 -> 12 of 40 within 100 nodes: 2 gained, 0 lost" in found["made-up, against baseline"].told
+    )
+    assert found["made-up, against iteration 0"].verdict == "warn"
+    assert (
+        gates(iteration(BASELINE, 10), iteration(0, 10))["made-up, against baseline"].verdict == "warn"
+    )
+
+
+def test_a_first_model_that_is_worse_beyond_chance_stops_the_run() -> None:
+    found = gates(iteration(BASELINE, 20), iteration(0, 8))
+    assert found["made-up, against baseline"].verdict == "stop"
+    later = gates(iteration(BASELINE, 8), iteration(0, 20), iteration(1, 8))
+    assert later["made-up, against iteration 0"].verdict == "warn"
+
+
+def test_the_value_model_has_to_help_beyond_chance() -> None:
+    def verdict(without: int, given: int) -> str:
+        turn = Iteration(1, {"made-up": Evaluated(evaluation(without), evaluation(given))})
+        return gates(iteration(BASELINE, 5), iteration(0, 5), turn)["value, made-up"].verdict
+
+    assert verdict(10, 20) == "pass"
+    assert verdict(10, 12) == verdict(10, 4) == "warn"
+
+
+def test_what_was_skipped_is_told_with_its_reason() -> None:
+    found = gates(iteration(BASELINE, 5), iteration(0, 6), skipped={"value": "too few groups"})
+    assert (found["value skipped"].verdict, found["value skipped"].told) == ("warn", "too few groups")
+
+
+def test_a_policy_has_to_beat_counting_tokens() -> None:
+    def verdict(loss: float) -> str:
+        policy = {"best_val_loss": loss, "baseline_val_loss": 3.0, "train_examples": 7}
+        return gates(iteration(BASELINE, 5), iteration(0, 6, policy=policy))["policy"].verdict
+
+    assert (verdict(1.4), verdict(3.5)) == ("pass", "warn")
+    assert "policy" not in gates(iteration(BASELINE, 5), iteration(0, 6))
+
+
+def test_the_arm_that_counts_is_chosen_by_the_verdict_and_not_by_the_score() -> None:
+    arms = Evaluated(evaluation(10), evaluation(20))
+    assert as_used(Iteration(1, value={"verdict": "no better"}), arms) is arms.without
+    assert as_used(Iteration(1), arms) is arms.without
+    worse = Evaluated(evaluation(10), evaluation(4))
+    assert as_used(Iteration(1, value={"verdict": "better"}), worse) is worse.given
+
+
+# ------------------------------------------------------------------------------------ stopping
+
+
+def ended(*solved: int, patience: int = 2, min_gain: int = 1) -> str:
+    turns = tuple(iteration(number, proved) for number, proved in enumerate(solved, start=BASELINE))
+    config = replace(CONFIG, stop=Stop(patience=patience, min_gain=min_gain))
+    return why_end(config, History("run", {}, 9, turns))
+
+
+def test_a_plateau_is_so_many_iterations_that_prove_no_more() -> None:
+    assert ended(5, 8, 8, 8).startswith("plateau")
+    assert not ended(5, 8, 8)  # one may be chance
+    assert not ended(5, 8, 7, 9)
+    assert not ended(5, 8, 9, 9)
+    assert ended(5, 8, 9, 9, 9).startswith("plateau")
+    assert ended(5, 8, 9, 9, min_gain=3).startswith("plateau")
+    assert not ended(5, 5, 5, 5, 5, patience=0)
+
+
+def test_a_stop_of_a_gate_ends_a_run_with_its_reason() -> None:
+    gate = Gate("errors, made-up", "rule", "stop", "9 of 40", "look there")
+    history = History("run", {}, 9, (replace(iteration(BASELINE, 5), gates=(gate,)),))
+    assert why_end(CONFIG, history) == "gate: baseline, errors, made-up: 9 of 40; look there"
+    warned = replace(gate, verdict="warn")
+    fine = History("run", {}, 9, (replace(iteration(BASELINE, 5), gates=(warned,)),))
+    assert not why_end(CONFIG, fine)
+
+
+def test_the_one_answer() -> None:
+    def answer(without: int, given: int) -> str:
+        turn = Iteration(1, {"made-up": Evaluated(evaluation(without), evaluation(given))})
+        return value_answer(History("run", {}, 9, (iteration(BASELINE, 5), iteration(0, 5), turn)))
+
+    assert "yes: 10 without and 20 with it, of 40 within 100 nodes (+25.0 points" in answer(10, 20)
+    assert "not shown: 10 without and 11" in answer(10, 11)
+    assert "no, it hurts" in answer(20, 5)
+    assert "not known" in value_answer(History("run", {}, 9, (iteration(BASELINE, 5),)))

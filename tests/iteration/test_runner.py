@@ -1,0 +1,130 @@
+"""Stages as processes: what each way to end comes to, and what is written down."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from burnqed.core.errors import InfrastructureError, InputError
+from burnqed.iteration import directory
+from burnqed.iteration.directory import locked, log_of, read_done, read_record, read_spent, record_of
+from burnqed.iteration.runner import last_error, run_stage
+from burnqed.iteration.stages import Stage
+
+
+class Looking:
+    def __init__(self) -> None:
+        self.told: list[str] = []
+
+    def begun(self, stage: Stage, log: Path) -> None:
+        self.told.append(f"{stage.name} begun")
+
+    def looked(self, stage: Stage, last_line: str) -> None: ...
+
+    def ended(self, stage: Stage, how: str, why: str) -> None:
+        self.told.append(f"{stage.name} {how}: {why}")
+
+
+def silent(_: str) -> None: ...
+
+
+def run(place: Path, stage: Stage) -> Looking:
+    looking = Looking()
+    with locked(place, silent) as lock:
+        run_stage(place, stage, lock, looking, lambda: None)
+    return looking
+
+
+LISTING = Stage(0, "listing", ("data", "benchmarks"), "theorems/none.json")
+WRONG = Stage(0, "wrong", ("data", "index", "--set", "absent", "--out", "x.json"), "x.json")
+
+
+def test_a_stage_that_ends_well_is_done(tmp_path: Path) -> None:
+    looking = run(tmp_path, LISTING)
+    assert looking.told == ["listing begun", "listing done: "]
+    assert read_done(tmp_path) == {(0, "listing"): "done"}
+    assert "qed-core" in log_of(tmp_path, LISTING).read_text()
+    assert log_of(tmp_path, LISTING).read_text().startswith("$ burn-qed data benchmarks\n")
+    spent = read_spent(tmp_path)[0, "listing"]
+    assert spent.runs == 1
+    assert 0 < spent.seconds < 60
+
+
+def test_one_whose_input_is_wrong_ends_the_run_and_is_not_done(tmp_path: Path) -> None:
+    with pytest.raises(InfrastructureError, match=r"wrong failed with exit code 2: .*absent") as caught:
+        run(tmp_path, WRONG)
+    assert str(log_of(tmp_path, WRONG)) in caught.value.hint
+    assert read_done(tmp_path) == {}
+    assert read_spent(tmp_path)[0, "wrong"].runs == 1
+
+
+def test_where_the_run_can_do_without_it_is_skipped_with_the_reason(tmp_path: Path) -> None:
+    optional = Stage(1, "wrong", WRONG.command, WRONG.out, optional=True)
+    looking = run(tmp_path, optional)
+    assert read_done(tmp_path) == {(1, "wrong"): "skipped"}
+    why = read_record(record_of(tmp_path, 1, "wrong"))["why"]
+    assert "absent" in why
+    assert looking.told[-1] == f"wrong skipped: {why}"
+
+
+def test_an_error_code_of_one_that_came_to_its_end_is_no_failure(tmp_path: Path) -> None:
+    """A search says with its code that some theorems failed, and with its summary that it ended."""
+    stage = Stage(0, "wrong", WRONG.command, "searched")
+    (tmp_path / "searched").mkdir()
+    (tmp_path / "searched" / "summary.json").write_text("{}")
+    looking = run(tmp_path, stage)
+    assert looking.told[-1].startswith("wrong done: with errors")
+
+
+def test_the_last_error_is_of_this_time(tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    log.write_text("$ burn-qed x\nerror: old\n  fix: that\n$ burn-qed x --resume\nworking\n")
+    assert last_error(log) == "working"
+    log.write_text("$ burn-qed x\nsome\nerror: new\n  fix: this\n")
+    assert last_error(log) == "new; fix: this"
+    assert last_error(tmp_path / "absent") == ""
+
+
+# ------------------------------------------------------------------------------- what is kept
+
+
+def test_a_cut_journal_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    directory.note(tmp_path, LISTING, "begun")
+    directory.note(tmp_path, LISTING, "ended", 0)
+    directory.note(tmp_path, LISTING, "begun")
+    with (tmp_path / directory.JOURNAL).open("a") as journal:
+        journal.write('{"time": 17.0, "itera')
+    assert read_spent(tmp_path)[0, "listing"].runs == 2
+
+
+def test_a_damaged_record_is_named(tmp_path: Path) -> None:
+    path = record_of(tmp_path, 0, "listing")
+    path.parent.mkdir(parents=True)
+    path.write_text("{")
+    with pytest.raises(InfrastructureError, match=r"listing\.json"):
+        read_done(tmp_path)
+
+
+def test_a_directory_with_something_else_in_it_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "thesis.tex").write_text("…")
+    with pytest.raises(InputError, match="not empty"):
+        directory.freeze(tmp_path, {})
+    assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+# ---------------------------------------------------------------------------------------- lock
+
+
+def test_two_do_not_work_on_one_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(directory, "_WAIT_SECONDS", 0.3)
+    said: list[str] = []
+    with (
+        locked(tmp_path, silent),
+        pytest.raises(InputError, match="another burn-qed is at work"),
+        locked(tmp_path, said.append),
+    ):
+        pass
+    assert len(said) == 1
+    with locked(tmp_path, silent):
+        pass
