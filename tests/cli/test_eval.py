@@ -128,8 +128,9 @@ def test_errors_are_seen_and_counted(tmp_path: Path) -> None:
 def test_wrong_statements_alone_are_exit_code_two(tmp_path: Path) -> None:
     path = tmp_path / "set.json"
     path.write_text(json.dumps([{"name": "wrong", "statement": "1 + true = 2"}]), encoding="utf-8")
-    printed = evaluated(path, "--out", tmp_path / "run", code=2).stdout
+    printed = evaluated(path, "--iteration", "2", "--out", tmp_path / "run", code=2).stdout
     assert "0/1" in printed
+    assert read_result(tmp_path / "run").iteration == 2
 
 
 @pytest.mark.lean

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -64,6 +65,13 @@ def test_what_was_proved_is_looked_at_and_nothing_twice(place: Path, tmp_path: P
         run(*given)
     assert told(*given, "--resume") == first
     assert list(iter_rows(trajectories)) == rows
+    shutil.copytree(place / "run", tmp_path / "there" / "run")
+    (tmp_path / "beside").rename(tmp_path / "there" / "beside")
+    moved = {
+        place / "run": tmp_path / "there" / "run",
+        tmp_path / "beside": tmp_path / "there" / "beside",
+    }
+    assert told(*(moved.get(Path(word), word) for word in given), "--resume") == first
 
 
 def test_a_set_without_proofs_is_refused(place: Path, tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -128,10 +129,20 @@ def test_a_taught_model_proves_theorems(
     rows = list(iter_rows(tmp_path / "run" / "trajectories"))
     assert any(row.tactic == "omega" and row.on_proof_path for row in rows)
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))
-    assert (manifest["policy"], manifest["model"]) == (policy, str(taught.resolve()))
+    assert (manifest["policy"], manifest["places"]["model"]) == (policy, str(taught.resolve()))
     assert len(manifest["model_identity"]) == 64
     refused = burn_qed("search", "--theorems", index, "--out", tmp_path / "run", "--resume", code=2)
     assert "policy was" in refused.stderr, "another policy is another run"
+    if policy == "mix":
+        return
+    # Run, model and set carried elsewhere: the same run, which is done.
+    there = tmp_path / "there"
+    shutil.copytree(taught.parent, there / "model")
+    index.rename(there / "sums.json")
+    (tmp_path / "run").rename(there / "run")
+    moved = ("--policy", policy, "--model", there / "model", *options[4:], "--json", "--resume")
+    again = burn_qed("search", "--theorems", there / "sums.json", "--out", there / "run", *moved)
+    assert again.stdout == out.stdout
 
 
 def test_a_served_directory_says_how_it_is_asked(

@@ -362,7 +362,23 @@ def test_an_index_that_is_wrong(tmp_path: Path, content: Any, told: str | None) 
     assert not out.exists()
 
 
+@pytest.mark.lean
+def test_a_search_with_noise_says_so(index: Path, lean_launch: LaunchSpec, tmp_path: Path) -> None:
+    one = tmp_path / "one.json"
+    one.write_text(json.dumps({"theorems": theorems()[:1]}))
+    for name, options, warmth in (("a", (), 1.2), ("b", ("--temperature", "0.7"), 0.7)):
+        out = tmp_path / name
+        burn_qed(*command(one, out, "--noise", "--iteration", "3", *options)[1:])
+        (told,) = {
+            (row.origin, row.iteration, row.temperature) for row in iter_rows(out / "trajectories")
+        }
+        assert told == ("noise", 3, warmth)
+    assert "origin was 'noise', now 'search'" in refused(one, tmp_path / "a", "--resume").stderr
+
+
 def test_options_that_are_wrong(index: Path, tmp_path: Path) -> None:
+    assert "no noise" in refused(index, tmp_path / "run", "--noise", "--temperature", "0").stderr
+    refused(index, tmp_path / "run", "--iteration", "-1")
     assert "leak-rule" in refused(index, tmp_path / "run", "--leak-rule", "none").stderr
     refused(index, tmp_path / "run", "--nodes", "0")
     burn_qed("search", "--theorems", index, code=2)

@@ -116,6 +116,8 @@ def test_with_and_without_are_compared(place: Path, tmp_path: Path, policy: str)
     without, given = (
         json.loads((out / arm / "manifest.json").read_text()) for arm in ("without-value", "with-value")
     )
+    assert given.pop("places")["value"] == str((place / "no-better").resolve())
+    assert "value" not in without.pop("places", {})
     only = {key for key in given if key not in without}
     assert {key: given[key] for key in given if key not in only} == without
     assert only

@@ -38,6 +38,18 @@ def test_the_same_run_is_resumed(tmp_path: Path) -> None:
     assert (tmp_path / MANIFEST).read_bytes() == before
 
 
+def test_where_things_lie_is_told_and_not_compared(tmp_path: Path) -> None:
+    """So that a run which was carried elsewhere goes on there."""
+    open_run(tmp_path, ASKED, resume=False, places={"model": "/here/nano"})
+    told = {**ASKED, "places": {"model": "/here/nano"}}
+    assert read_manifest(tmp_path) == told
+    for elsewhere in ({"model": "/there/nano"}, {}, None):
+        open_run(tmp_path, ASKED, resume=True, places=elsewhere)
+        assert read_manifest(tmp_path) == told, "as it began"
+    with pytest.raises(InputError, match=r"another one: nodes was 100, now 1$"):
+        open_run(tmp_path, {**ASKED, "nodes": 1}, resume=True, places={"model": "/here/nano"})
+
+
 def test_a_run_that_is_there_is_not_begun_again(tmp_path: Path) -> None:
     open_run(tmp_path, ASKED, resume=False)
     with pytest.raises(InputError, match="holds a run already") as caught:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -114,6 +115,15 @@ def test_a_stopped_training_goes_on_as_if_nothing_had_been(
         run(asked, out)
     with pytest.raises(InputError, match="lr was"):
         run(replace(asked, plan=replace(plan, lr=1e-3)), out, resume=True)
+    # Carried elsewhere, with all that it is made from: what is there counts, and not where.
+    there = tmp_path / "there"
+    shutil.copytree(model, there / "model")
+    shutil.copy(data, there / "copied.jsonl")
+    out = out.rename(there / "out")
+    asked = replace(asked, base=str(there / "model"), data=(there / "copied.jsonl",))
+    other = write_jsonl(there / "other.jsonl", pairs(80))
+    with pytest.raises(InputError, match=r"data was .*checksum"):
+        run(replace(asked, data=(other,)), out, resume=True)
     # As a process leaves it that was killed three steps later, in the middle of a line.
     with (out / "log.jsonl").open("a") as file:
         file.write('{"kind": "train", "step": 11, "loss": 9.0}\n{"kind": "train", "st')

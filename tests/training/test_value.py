@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -104,6 +105,10 @@ def test_stopped_anywhere_it_goes_on(tmp_path: Path, data: Path) -> None:
         stopped = train_value(asked, Planted(), out, Onlooker(stop_after=after), resume=resume)
         assert stopped is None
         resume = True
+    # Carried elsewhere, with the runs that it learns from.
+    shutil.copytree(data, tmp_path / "there" / "searches")
+    out = out.rename(tmp_path / "there" / "out")
+    asked = replace(asked, data=(tmp_path / "there" / "searches",))
     encoder = Planted()
     again = train_value(asked, encoder, out, Onlooker(), resume=True)
     assert encoder.encoded == 0, "embeddings were kept"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
 
@@ -27,6 +27,8 @@ Kind = Literal["portfolio", "local", "mix", "sglang", "openai"]
 _CANDIDATES: dict[Kind, int] = {"portfolio": 32, "local": 8, "mix": 32, "sglang": 8, "openai": 8}
 # Several attempts at temperature 0 would all be the same one.
 SAMPLING = 1.0
+# What a search with noise samples at: less likely steps as well, for proofs that nobody has seen.
+NOISE = 1.2
 _WITH_MODEL = ("local", "mix")
 _SERVED = ("sglang", "openai")
 
@@ -184,10 +186,11 @@ def choice(policy: str | None, model: str | None = None, **rest: Any) -> Choice:
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A policy with its model loaded, and what a run's manifest says of it."""
+    """A policy with its model loaded, and what a run's manifest says of it and of where it is."""
 
     choice: Choice
     about: dict[str, Any]
+    places: dict[str, Any] = field(default_factory=dict)
     sampler: Callable[[], Sampler] | None = None  # one for each time that it is opened
     loaded: Loaded | None = None  # a local model
 
@@ -227,14 +230,15 @@ def prepare(choice: Choice, workers: int | None = None) -> Prepared:
                 "dtype": loaded.dtype,
             }
             LocalSampler(loaded)  # it refuses a model whose attention is of another kind
-            return Prepared(choice, about, lambda: LocalSampler(loaded), loaded)
+            return Prepared(choice, about, _places(choice), lambda: LocalSampler(loaded), loaded)
         case "sglang":
             from burnqed.policy.sglang import SglangConfig, SglangSampler
 
             settings = _served_settings(choice)
             sglang = SglangConfig(url=choice.url or "", model=choice.model, settings=settings)
             checked = _checked(lambda: SglangSampler(sglang))
-            return Prepared(choice, _about(choice, settings), checked)
+            about = _about(choice, settings) | {"model": _served_name(choice)}
+            return Prepared(choice, about, _places(choice), checked)
         case "openai":
             from burnqed.policy.openai import OpenAIConfig, OpenAISampler
 
@@ -243,8 +247,11 @@ def prepare(choice: Choice, workers: int | None = None) -> Prepared:
                 url=choice.url or "", model=choice.model, settings=settings, logprobs=choice.logprobs
             )
             checked = _checked(lambda: OpenAISampler(openai))
-            about = _about(choice, settings) | {"logprobs": choice.logprobs}
-            return Prepared(choice, about, checked)
+            about = _about(choice, settings) | {
+                "model": _served_name(choice),
+                "logprobs": choice.logprobs,
+            }
+            return Prepared(choice, about, _places(choice), checked)
 
 
 def pooling(given: str | None) -> Literal["mean", "last"]:
@@ -268,12 +275,22 @@ def load_model(choice: Choice) -> Loaded:
 
 def _about(choice: Choice, settings: PromptSettings) -> dict[str, Any]:
     """Where a server is does not decide what it says: a run may go on with another."""
-    path = Path(choice.model or "")
     return {
         "policy": choice.kind,
-        "model": str(path.resolve()) if choice.model and path.exists() else choice.model,
         "prompt": f"{settings.format} {settings.prompt_tokens}+{settings.tactic_tokens}",
     }
+
+
+def _places(choice: Choice) -> dict[str, Any]:
+    path = Path(choice.model or "")
+    return {"model": str(path.resolve()) if choice.model and path.exists() else choice.model}
+
+
+def _served_name(choice: Choice) -> str | None:
+    """What a server calls its model; of a directory the end of its path, which is carried along."""
+    if choice.model and Path(choice.model).exists():
+        return "/".join(Path(choice.model).resolve().parts[-2:])
+    return choice.model
 
 
 def _served_settings(choice: Choice) -> PromptSettings:

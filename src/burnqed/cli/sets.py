@@ -28,6 +28,10 @@ LeakRuleOption = Annotated[
     str | None,
     typer.Option(help="For library theorems, instead of the set's own rule: self or module."),
 ]
+IterationOption = Annotated[
+    int,
+    typer.Option("--iteration", min=0, help="Of expert iteration, which one it is for; kept with it."),
+]
 DepthOption = Annotated[int, typer.Option(min=1, help="Steps from the statement, at most.")]
 SecondsOption = Annotated[
     float | None,

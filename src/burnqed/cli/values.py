@@ -52,13 +52,14 @@ AnywayOption = Annotated[
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """What a search is guided by, and what a run's manifest says of it."""
+    """What a search is guided by, and what a run's manifest says of it and of where it is."""
 
     value: Value | None = None
     scoring: Scoring = field(default_factory=Scoring)
     about: dict[str, Any] = field(default_factory=dict)
     training: TrainingMetrics | None = None  # of the value model, where its training is still there
     close: Callable[[], None] = lambda: None
+    places: dict[str, Any] = field(default_factory=dict)
 
 
 def guide(directory: Path | None, encoder: str | None, anyway: bool, prepared: Prepared) -> Guide:
@@ -78,12 +79,12 @@ def guide(directory: Path | None, encoder: str | None, anyway: bool, prepared: P
     saved = read_head(directory)
     calibration = read_calibration(saved.directory)
     used = trusted(calibration, policy_label(prepared.about), anyway, tables.warn)
-    about = {
-        "value": str(saved.directory.resolve()), "value_identity": saved.identity,
-        "value_verdict": calibration.verdict, "value_used": used,
+    places = {"value": str(saved.directory.resolve())}
+    about: dict[str, Any] = {
+        "value_identity": saved.identity, "value_verdict": calibration.verdict, "value_used": used,
     }  # fmt: skip
     if not used:
-        return Guide(about=about)
+        return Guide(about=about, places=places)
     scoring = Scoring(policy_weight=calibration.alpha, energy_weight=calibration.beta)
     about |= {
         "value_alpha": calibration.alpha, "value_beta": calibration.beta,
@@ -94,7 +95,7 @@ def guide(directory: Path | None, encoder: str | None, anyway: bool, prepared: P
 
         served = ServedEncoder(encoder, saved.encoder)
         scorer = Scorer(saved, served, calibration)
-        return Guide(scorer, scoring, about, _training(saved), served.close)
+        return Guide(scorer, scoring, about, _training(saved), served.close, places)
     from burnqed.value.encoder import LocalEncoder
     from burnqed.value.words import WORDS, WordsEncoder
 
@@ -104,10 +105,12 @@ def guide(directory: Path | None, encoder: str | None, anyway: bool, prepared: P
                 f"the head in {saved.directory} reads words, and no model encodes for it",
                 hint="leave out --encoder",
             )
-        return Guide(Scorer(saved, WordsEncoder(), calibration), scoring, about, _training(saved))
+        words = Scorer(saved, WordsEncoder(), calibration)
+        return Guide(words, scoring, about, _training(saved), places=places)
     loaded = _loaded(saved, encoder, prepared)
     local = LocalEncoder(loaded, saved.encoder.pooling, saved.encoder.layer)
-    return Guide(Scorer(saved, local, calibration, loaded.thread), scoring, about, _training(saved))
+    scorer = Scorer(saved, local, calibration, loaded.thread)
+    return Guide(scorer, scoring, about, _training(saved), places=places)
 
 
 def _training(saved: SavedHead) -> TrainingMetrics | None:

@@ -12,13 +12,21 @@ from typing import Any
 from burnqed.core.errors import InfrastructureError, InputError
 
 MANIFEST = "manifest.json"
+PLACES = "places"  # in the manifest
 
 
-def open_run(directory: Path, asked: Mapping[str, Any], *, resume: bool) -> None:
+def open_run(
+    directory: Path,
+    asked: Mapping[str, Any],
+    *,
+    resume: bool,
+    places: Mapping[str, Any] | None = None,
+) -> None:
     """Make the directory of a new run, or make sure that the one there is the run that is meant.
 
     `asked` is all that decides the result. Resuming with anything else would mix two runs in one
-    directory, so it is refused.
+    directory, so it is refused. `places` say where it came from when the run began, for people: a run
+    may be carried elsewhere, so what is there is told by its checksum in `asked`, and not by its path.
     """
     path = directory / MANIFEST
     names = _names(directory)
@@ -27,13 +35,15 @@ def open_run(directory: Path, asked: Mapping[str, Any], *, resume: bool) -> None
             raise InputError(
                 f"{directory} is not empty, and holds no run", hint="give another directory with --out"
             )
-        publish(path, json.dumps(asked, indent=2, ensure_ascii=False) + "\n")
+        content = {**asked, PLACES: dict(places)} if places else asked
+        publish(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
         return
     if not resume:
         raise InputError(
             f"{directory} holds a run already", hint="--resume goes on with it; --out names another"
         )
     before = read_manifest(directory)
+    before = {key: said for key, said in before.items() if key != PLACES}
     different = [key for key in {**before, **asked} if before.get(key) != asked.get(key)]
     if different:
         changes = ", ".join(f"{k} was {before.get(k)!r}, now {asked.get(k)!r}" for k in different)

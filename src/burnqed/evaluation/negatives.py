@@ -9,6 +9,8 @@ same further away: some steps at random, then a search from where they end.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import random
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -69,6 +71,15 @@ def paths(*runs: Iterable[StepRow]) -> dict[str, dict[str, Candidate]]:
                 own[row.theorem][row.state] = Candidate(row.tactic, row.logprob)
         found = {**own, **found}
     return found
+
+
+def checksum(proofs: Mapping[str, Path]) -> str:
+    """Tells apart what is looked beside, wherever the runs that it is of may lie."""
+    told = {
+        theorem: {state: [step.tactic, step.logprob] for state, step in path.items()}
+        for theorem, path in proofs.items()
+    }
+    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
 async def look_beside(

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from burnqed.core.runs import PLACES
 from burnqed.policy.prompt import FORMATS, PromptSettings, prompt_text
 
 _LOSSES = (
@@ -50,8 +51,10 @@ def _what(base: str | None, manifest: Mapping[str, Any]) -> str:
 def _training(manifest: Mapping[str, Any], result: Mapping[str, Any]) -> str:
     rows = ["| data | pairs | checksum |", "|---|---|---|"]
     for key in ("data", "extra_data", "val"):
-        for source in manifest.get(key, ()):
-            name = Path(source["path"]).name
+        sources = manifest.get(key, ())
+        places = manifest.get(PLACES, {}).get(key) or [one["path"] for one in sources]
+        for source, place in zip(sources, places, strict=True):
+            name = Path(place).name
             rows.append(f"| {key}: {name} | {source['pairs']} | `{source['checksum'][:12]}` |")
     method = manifest.get("method")
     if method == "lora":

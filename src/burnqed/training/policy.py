@@ -86,13 +86,14 @@ def train_policy(job: Job, out: Path, watcher: Watcher, *, resume: bool) -> dict
 def _train(
     job: Job, out: Path, watcher: Watcher, accelerator: Any, *, resume: bool
 ) -> dict[str, Any] | None:
-    chosen, asked = _data(job, watcher)
+    chosen, asked, places = _data(job, watcher)
     base = None if job.base == NANO else find_model(job.base)
     if base is not None:
         job = replace(job, adapting=own_shape(base, job.adapting))
+        places["base"] = str(Path(job.base).resolve()) if exists(job.base) else job.base
     asked |= _settings(job, accelerator)
     fresh = not (out / MANIFEST).exists()
-    _open(out, asked, base, accelerator, resume=resume)
+    _open(out, asked, places, base, accelerator, resume=resume)
     if (out / RESULT).exists():
         return read_result(out)
     try:
@@ -113,7 +114,13 @@ def _train(
 
 
 def _open(
-    out: Path, asked: dict[str, Any], base: Base | None, accelerator: Any, *, resume: bool
+    out: Path,
+    asked: dict[str, Any],
+    places: dict[str, Any],
+    base: Base | None,
+    accelerator: Any,
+    *,
+    resume: bool,
 ) -> None:
     """One process opens the directory; what it has against it ends the others as well."""
     problem: list[BurnQedError | None] = [None]
@@ -121,7 +128,7 @@ def _open(
         try:
             if base is not None:
                 asked["base_identity"] = identity(base)
-            open_run(out, asked, resume=resume)
+            open_run(out, asked, resume=resume, places=places)
             find_checkpoint(out)  # tidies up
         except BurnQedError as error:
             problem = [error]
@@ -130,26 +137,25 @@ def _open(
         raise problem[0]
 
 
-def _data(job: Job, watcher: Watcher) -> tuple[Chosen, dict[str, Any]]:
-    """What is trained on, and how the manifest names it."""
+def _data(job: Job, watcher: Watcher) -> tuple[Chosen, dict[str, Any], dict[str, Any]]:
+    """What is trained on, and how the manifest names it and its places."""
     read = {
         "data": [read_source(path, watcher.warn) for path in job.data],
         "extra_data": [read_source(path, watcher.warn, found=True) for path in job.extra],
         "val": [read_source(path, watcher.warn) for path in job.val],
     }
     told = {
-        key: [{"path": str(s.path), "pairs": len(s.pairs), "checksum": s.checksum} for s in sources]
+        key: [{"pairs": len(s.pairs), "checksum": s.checksum} for s in sources]
         for key, sources in read.items()
     }
-    return choose(read["data"], read["extra_data"], read["val"], job.mixture), told
+    places = {key: [str(s.path) for s in sources] for key, sources in read.items()}
+    return choose(read["data"], read["extra_data"], read["val"], job.mixture), told, places
 
 
 def _settings(job: Job, accelerator: Any) -> dict[str, Any]:
-    nano = {"nano_size": job.nano_size} if job.base == NANO else {}
-    local = job.base != NANO and exists(job.base)
+    nano = {"base": NANO, "nano_size": job.nano_size} if job.base == NANO else {}
     return {
         "command": "train policy",
-        "base": str(Path(job.base).resolve()) if local else job.base,
         **nano,
         **asdict(job.mixture),
         **asdict(job.adapting),

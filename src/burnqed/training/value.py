@@ -95,7 +95,8 @@ def train_value(
     split = split_groups(found, job.val_share, slower=job.slower)
     _warn_if_shallow(found, watcher)
     first = _first_head(job, encoder)
-    open_run(out, _asked(job, encoder, found, first), resume=resume)
+    places = {"data": [str(path.resolve()) for path in job.data], "model": job.source}
+    open_run(out, _asked(job, encoder, found, first), resume=resume, places=places)
     checkpoint = find_checkpoint(out)  # tidies up
     if (out / RESULT).exists():
         return read_result(out)
@@ -220,7 +221,6 @@ def _asked(job: Job, encoder: Encoder, found: Contrasts, first: SavedHead | None
         digest.update(json.dumps(asdict(group)).encode())
     return {
         "command": "train value",
-        "data": [str(path.resolve()) for path in job.data],
         "groups": len(found.groups),
         "checksum": digest.hexdigest(),
         "encoder": asdict(encoder.name),

@@ -53,6 +53,7 @@ def eval_command(
     ] = 1,
     temperature: policies.TemperatureOption = None,
     seed: compose.SeedOption = 0,
+    iteration: sets.IterationOption = 0,
     against: Annotated[
         Path | None, typer.Option(metavar="RUN", help="An earlier result, to print the difference to.")
     ] = None,
@@ -137,8 +138,8 @@ def eval_command(
     asked: dict[str, Any] = {
         "command": "eval", "theorems": index.name, "theorems_checksum": index.checksum,
         "nodes": nodes[-1], "depth": depth, "candidates": candidates, "seconds": seconds,
-        "temperature": warmth, "seed": seed, "heartbeats": HEARTBEATS, **prepared.about,
-        **guide.about, "modules": list(modules), "toolchain": found.label,
+        "temperature": warmth, "iteration": iteration, "seed": seed, "heartbeats": HEARTBEATS,
+        **prepared.about, **guide.about, "modules": list(modules), "toolchain": found.label,
         "version": version("burn-qed"),
     }  # fmt: skip
     job = _Job(
@@ -152,6 +153,7 @@ def eval_command(
         nodes=nodes,
         budget=Budget(nodes=nodes[-1], depth=depth, candidates=candidates, seconds=seconds),
         temperature=warmth,
+        iteration=iteration,
         seeds=tuple(range(seed, seed + pass_n)),
         resume=resume,
         shown=not as_json,
@@ -176,13 +178,15 @@ class _Evaluated:
 
 def _evaluate(job: _Job) -> _Evaluated:
     """One evaluation in its directory: as far as it goes, or went before."""
-    open_run(job.out, job.asked, resume=job.resume)
+    places = {**job.policy.places, **job.guide.places}
+    open_run(job.out, job.asked, resume=job.resume, places=places)
     stopped = run_sync(_search(job))
     attempts = [_read(job.out, number) for number in range(1, len(job.seeds) + 1)]
     identity = Identity(
         settings=job.asked,
-        llm_path=job.policy.about.get("model"),
-        ebm_path=job.guide.about.get("value") if job.guide.value is not None else None,
+        iteration=job.iteration,
+        llm_path=places.get("model"),
+        ebm_path=places.get("value") if job.guide.value is not None else None,
         training_metrics=job.guide.training,
     )
     result = evaluate(job.index, attempts, job.nodes, identity)
@@ -264,6 +268,7 @@ class _Job:
     nodes: tuple[int, ...]
     budget: Budget
     temperature: float
+    iteration: int
     seeds: tuple[int, ...]
     resume: bool
     shown: bool
@@ -283,7 +288,7 @@ async def _search(job: _Job) -> signal.Signals | None:
         job.spec, job.workers, job.policy, job.budget, settings, job.guide
     ) as prover:
         for number, seed in enumerate(job.seeds, start=1):
-            provenance = Provenance(run=job.out.resolve().name, temperature=job.temperature)
+            provenance = Provenance(job.out.resolve().name, job.iteration, "search", job.temperature)
             plan = Plan(job.index.theorems, seed, provenance, SAVE_EVERY)
             with open_writer(_directory(job.out, number), on_problem=tables.warn) as writer:
                 todo = len(unfinished(plan, writer.earlier))

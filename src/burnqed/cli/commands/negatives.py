@@ -15,7 +15,7 @@ from burnqed.cli.values import Guide
 from burnqed.core.errors import InputError
 from burnqed.core.runs import open_run
 from burnqed.core.types import Theorem
-from burnqed.evaluation.negatives import Effort, look_beside, paths
+from burnqed.evaluation.negatives import Effort, checksum, look_beside, paths
 from burnqed.evaluation.prove import HEARTBEATS
 from burnqed.evaluation.run import Kept, Plan, seed_of, unfinished, work_through
 from burnqed.lean.pool import run_sync
@@ -112,13 +112,14 @@ def negatives_command(
     warmth = chosen.temperature(temperature)
     effort = Effort(siblings, walks, walk_length, nodes)
     asked = {
-        "command": "negatives", "runs": [str(run.resolve()) for run in runs], "theorems": index.name,
-        "theorems_checksum": index.checksum, "min_steps": min_steps, "siblings": siblings,
-        "walks": walks, "walk_length": walk_length, "nodes": nodes, "candidates": candidates,
-        "temperature": warmth, "seed": seed, "heartbeats": HEARTBEATS, **prepared.about,
-        "modules": list(modules), "toolchain": found.label,
+        "command": "negatives", "theorems": index.name, "theorems_checksum": index.checksum,
+        "proofs_checksum": checksum({theorem.name: found_paths[theorem.name] for theorem in todo}),
+        "min_steps": min_steps, "siblings": siblings, "walks": walks, "walk_length": walk_length,
+        "nodes": nodes, "candidates": candidates, "temperature": warmth, "seed": seed,
+        "heartbeats": HEARTBEATS, **prepared.about, "modules": list(modules), "toolchain": found.label,
     }  # fmt: skip
-    open_run(out, asked, resume=resume)
+    places = {"runs": [str(run.resolve()) for run in runs], **prepared.places}
+    open_run(out, asked, resume=resume, places=places)
     name = out.resolve().name
     plan = Plan(todo, seed, Provenance(run=name, temperature=warmth), _SAVE_EVERY)
 

@@ -10,6 +10,7 @@ import typer
 
 from burnqed.cli import compose, policies, sets, tables, values
 from burnqed.cli.progress import SetProgress
+from burnqed.core.errors import InputError
 from burnqed.core.runs import open_run
 from burnqed.evaluation.prove import HEARTBEATS
 from burnqed.evaluation.run import SAVE_EVERY, Plan, run, unfinished
@@ -17,7 +18,7 @@ from burnqed.lean.pool import run_sync
 from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
 from burnqed.trajectories.record import Provenance
-from burnqed.trajectories.schema import TRAJECTORIES
+from burnqed.trajectories.schema import TRAJECTORIES, Origin
 
 
 def search_command(
@@ -43,6 +44,15 @@ def search_command(
     candidates: policies.CandidatesOption = None,
     seconds: sets.SecondsOption = None,
     temperature: policies.TemperatureOption = None,
+    noise: Annotated[
+        bool,
+        typer.Option(
+            "--noise",
+            help=f"Search with noise, for proofs that are new: at temperature {policies.NOISE:g} "
+            "by itself, and the rows say so.",
+        ),
+    ] = False,
+    iteration: sets.IterationOption = 0,
     value: values.ValueOption = None,
     encoder: values.EncoderOption = None,
     value_anyway: values.AnywayOption = False,
@@ -67,6 +77,11 @@ def search_command(
     """
     from burnqed.trajectories.store import open_writer, read_records
 
+    origin: Origin = "noise" if noise else "search"
+    if noise and temperature == 0:
+        raise InputError("temperature 0 has no noise", hint="leave out --temperature, or --noise")
+    if noise and temperature is None:
+        temperature = policies.NOISE
     index = sets.chosen(theorems, leak_rule, split)
     modules = sets.modules_of(index, imports)
     sets.check_out(out)
@@ -82,12 +97,13 @@ def search_command(
     asked = {
         "command": "search", "theorems": index.name, "theorems_checksum": index.checksum,
         "nodes": nodes, "depth": depth, "candidates": candidates, "seconds": seconds,
-        "temperature": warmth, "seed": seed, "heartbeats": HEARTBEATS,
+        "temperature": warmth, "origin": origin, "iteration": iteration, "seed": seed,
+        "heartbeats": HEARTBEATS,
         **prepared.about, **guide.about, "modules": list(modules), "toolchain": found.label,
     }  # fmt: skip
-    open_run(out, asked, resume=resume)
+    open_run(out, asked, resume=resume, places={**prepared.places, **guide.places})
     budget = Budget(nodes=nodes, depth=depth, candidates=candidates, seconds=seconds)
-    provenance = Provenance(run=out.resolve().name, temperature=warmth)
+    provenance = Provenance(out.resolve().name, iteration, origin, warmth)
     plan = Plan(index.theorems, seed, provenance, save_every)
 
     async def work() -> signal.Signals | None:
