@@ -49,19 +49,25 @@ def print_facts(title: str, facts: Mapping[str, object]) -> None:
     console().print(table)
 
 
-def print_summary(
-    records: list[TheoremRecord], directory: Path, as_json: bool, theorems: bool = False
-) -> None:
+def summed_up(records: list[TheoremRecord], directory: Path) -> Summary:
     """What is in a set of trajectories."""
     from burnqed.trajectories.store import iter_steps
 
     counts = count_steps(iter_steps(directory, columns=STEP_COLUMNS, on_problem=lambda _problem: None))
-    summary = summarize(records, counts)
+    return summarize(records, counts)
+
+
+def summary_json(summary: Summary, theorems: bool = False) -> str:
+    content = json.loads(summary.to_json())
+    if not theorems:
+        content.pop("lines", None)
+    return json.dumps(content, ensure_ascii=False)
+
+
+def print_summary(summary: Summary, as_json: bool, theorems: bool = False) -> None:
+    """Standard output gets it, with a line for each theorem if they are asked for."""
     if as_json:
-        content = json.loads(summary.to_json())
-        if not theorems:
-            content.pop("lines", None)
-        typer.echo(json.dumps(content, ensure_ascii=False))
+        typer.echo(summary_json(summary, theorems))
         return
     screen = console()
     screen.print(_overview(summary))

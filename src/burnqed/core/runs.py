@@ -12,6 +12,7 @@ from typing import Any
 from burnqed.core.errors import InfrastructureError, InputError
 
 MANIFEST = "manifest.json"
+SUMMARY = "summary.json"  # what came of it, written when all of it is done
 PLACES = "places"  # in the manifest
 
 

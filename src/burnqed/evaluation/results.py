@@ -20,7 +20,6 @@ from burnqed.trajectories.schema import TheoremOutcome
 
 FORMAT = 1
 RESULT = "result.json"
-SUMMARY = "summary.json"
 
 
 @dataclass(frozen=True, slots=True)

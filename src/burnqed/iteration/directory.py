@@ -22,7 +22,7 @@ from burnqed.iteration.config import Config, from_content
 from burnqed.iteration.history import BASELINE
 from burnqed.iteration.stages import Stage, Status, folder
 
-STAGES, LOGS, JOURNAL, LOCK, SUMMARY = "stages", "logs", "journal.jsonl", ".lock", "summary.json"
+STAGES, LOGS, JOURNAL, LOCK = "stages", "logs", "journal.jsonl", ".lock"
 COMMAND = "run"
 _WAIT_SECONDS = 60.0  # for a stage of a run that was killed, while it saves and ends
 

@@ -322,7 +322,7 @@ def _evaluations(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
         out = evaluation_of(iteration, name)
         command = (
             "eval", held_out(name), "--budgets", budgets, *policy, *_candidates(config.eval.candidates),
-            *config.eval.options, "--iteration", str(iteration), *_workers(config),
+            *config.eval.options, "--iteration", str(max(iteration, 0)), *_workers(config),
             "--seed", _seed(config), "--out", out,
         )  # fmt: skip
         yield Stage(iteration, f"eval-{name}", command, out, resumes=True)

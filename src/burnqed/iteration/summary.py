@@ -9,12 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from burnqed.core.errors import InputError
-from burnqed.core.runs import publish
+from burnqed.core.runs import SUMMARY, publish
 from burnqed.data.index import read_index, statement_sha
 from burnqed.evaluation.compare import compare
 from burnqed.evaluation.results import IterationResult, read_result, summary_of
 from burnqed.iteration.config import Config
-from burnqed.iteration.directory import SUMMARY, Spent, read_done, read_run, read_spent
+from burnqed.iteration.directory import (
+    Spent,
+    read_done,
+    read_record,
+    read_run,
+    read_spent,
+    record_of,
+)
 from burnqed.iteration.gates import gates_of
 from burnqed.iteration.history import (
     BASELINE,
@@ -60,8 +67,6 @@ def collect(run: Path) -> History:
 
 def why_skipped(run: Path, done: Done, number: int) -> dict[str, str]:
     """The stages of an iteration that were skipped, with the reason."""
-    from burnqed.iteration.directory import read_record, record_of
-
     return {
         name: str(read_record(record_of(run, number, name)).get("why", ""))
         for (iteration, name), status in done.items()

@@ -17,7 +17,7 @@ from burnqed.cli import compose, policies, result_tables, sets, tables, values
 from burnqed.cli.comparison_tables import print_comparison
 from burnqed.cli.progress import SetProgress
 from burnqed.core.errors import InputError
-from burnqed.core.runs import MANIFEST, open_run, publish
+from burnqed.core.runs import MANIFEST, SUMMARY, open_run, publish
 from burnqed.data.index import TheoremIndex
 from burnqed.evaluation.compare import compare
 from burnqed.evaluation.evaluate import AttemptRecords, Identity, evaluate
@@ -25,7 +25,6 @@ from burnqed.evaluation.prove import HEARTBEATS
 from burnqed.evaluation.reading import CLOCK_COLUMNS, read_clock
 from burnqed.evaluation.results import (
     RESULT,
-    SUMMARY,
     IterationResult,
     read_result,
     write_result,

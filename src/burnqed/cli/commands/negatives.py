@@ -13,7 +13,7 @@ from burnqed.cli import compose, policies, sets, tables
 from burnqed.cli.progress import SetProgress
 from burnqed.cli.values import Guide
 from burnqed.core.errors import InputError
-from burnqed.core.runs import open_run
+from burnqed.core.runs import SUMMARY, open_run, publish
 from burnqed.core.types import Theorem
 from burnqed.evaluation.negatives import Effort, checksum, look_beside, paths
 from burnqed.evaluation.prove import HEARTBEATS
@@ -143,21 +143,21 @@ def negatives_command(
 
     stopped = run_sync(work())
     records = read_records(out / TRAJECTORIES, on_problem=tables.warn)
-    _print_contrasts([*runs, out], as_json)
-    if stopped is not None:
-        typer.echo(f"stopped; go on with: burn-qed negatives --resume --out {out} …", err=True)
-        raise typer.Exit(128 + stopped)
-    raise typer.Exit(sets.exit_code({r.reason for r in records if r.outcome == "error"}))
-
-
-def _print_contrasts(runs: list[Path], as_json: bool) -> None:
-    """What there now is to learn from."""
-    from burnqed.trajectories.store import find_trajectories, iter_rows
-    from burnqed.value.groups import contrasts
-
-    every = (iter_rows(find_trajectories(run), tables.warn) for run in runs)
-    statistics = contrasts(*every).statistics
+    statistics = _contrasts([*runs, out])
     if as_json:
         typer.echo(json.dumps(statistics))
     else:
         tables.print_facts("to learn from", statistics)
+    if stopped is not None:
+        typer.echo(f"stopped; go on with: burn-qed negatives --resume --out {out} …", err=True)
+        raise typer.Exit(128 + stopped)
+    publish(out / SUMMARY, json.dumps(statistics) + "\n")
+    raise typer.Exit(sets.exit_code({r.reason for r in records if r.outcome == "error"}))
+
+
+def _contrasts(runs: list[Path]) -> dict[str, int]:
+    """What there now is to learn from."""
+    from burnqed.trajectories.store import find_trajectories, iter_rows
+    from burnqed.value.groups import contrasts
+
+    return contrasts(*(iter_rows(find_trajectories(run), tables.warn) for run in runs)).statistics

@@ -11,7 +11,7 @@ import typer
 from burnqed.cli import compose, policies, sets, tables, values
 from burnqed.cli.progress import SetProgress
 from burnqed.core.errors import InputError
-from burnqed.core.runs import open_run
+from burnqed.core.runs import SUMMARY, open_run, publish
 from burnqed.evaluation.prove import HEARTBEATS
 from burnqed.evaluation.run import SAVE_EVERY, Plan, run, unfinished
 from burnqed.lean.pool import run_sync
@@ -120,9 +120,11 @@ def search_command(
 
     stopped = run_sync(work())
     records = read_records(out / TRAJECTORIES, on_problem=tables.warn)
-    tables.print_summary(records, out / TRAJECTORIES, as_json)
+    summary = tables.summed_up(records, out / TRAJECTORIES)
+    tables.print_summary(summary, as_json)
     if stopped is not None:
         typer.echo(f"stopped; go on with: burn-qed search --resume --out {out} …", err=True)
         raise typer.Exit(128 + stopped)
+    publish(out / SUMMARY, tables.summary_json(summary) + "\n")
     errors = {record.reason for record in records if record.outcome == "error"}
     raise typer.Exit(sets.exit_code(errors))

@@ -23,4 +23,4 @@ def summary_command(
 
     directory = find_trajectories(run)
     records = read_records(directory, on_problem=tables.warn)
-    tables.print_summary(records, directory, as_json, theorems)
+    tables.print_summary(tables.summed_up(records, directory), as_json, theorems)
