@@ -36,7 +36,7 @@ class Theorems:
     set: str = ""  # an INDEX.json or a benchmark, instead of modules
     split: str = "train"
     sample: int | None = 4000
-    leak_rule: str = "module"
+    leak_rule: str = "self"
 
 
 @dataclass(frozen=True, slots=True)
