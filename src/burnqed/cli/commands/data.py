@@ -27,7 +27,7 @@ from burnqed.core.errors import InputError
 from burnqed.core.types import LeakRule
 from burnqed.data.benchmarks import BENCHMARKS, LibrarySample, is_here
 from burnqed.data.fetch import build, fetch
-from burnqed.data.index import TheoremIndex, statement_sha, write_index
+from burnqed.data.index import TheoremIndex, write_index
 from burnqed.data.lean_files import Indexed, file_entries, imports_of
 from burnqed.data.leandojo import read_leandojo
 from burnqed.data.library import library_entries, sample, with_statements
@@ -68,7 +68,6 @@ class _Choice:
     size: int | None
     seed: int
     without: frozenset[str] = frozenset()  # names
-    at_most: bool = False  # fewer than the size will do
 
     def of(self, entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
         """Each with its split, and of those the ones that are wanted."""
@@ -82,9 +81,7 @@ class _Choice:
         kept = [e for e in kept if e["name"] not in self.without]
         if not kept:
             raise InputError("--without leaves no theorem", hint="leave out fewer sets")
-        if self.size is None or (self.at_most and len(kept) <= self.size):
-            return kept
-        return sample(kept, self.size, self.seed)
+        return kept if self.size is None else sample(kept, self.size, self.seed)
 
 
 @app.command()
@@ -119,17 +116,8 @@ def index(
             "--without", metavar="SET", help="Leave out the theorems of this set, by name; repeatable."
         ),
     ] = None,
-    unproved: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--unproved", metavar="RUN", help="Of --set, only what this run did not prove; repeatable."
-        ),
-    ] = None,
     size: Annotated[
-        int | None,
-        typer.Option(
-            "--sample", min=1, metavar="N", help="Only N of them; with --unproved, N at most."
-        ),
+        int | None, typer.Option("--sample", min=1, metavar="N", help="Only N of them.")
     ] = None,
     seed: Annotated[int, typer.Option(help="Which N: same seed, same sample.")] = 0,
     leak_rule: Annotated[
@@ -159,8 +147,6 @@ def index(
 
         burn-qed data index --module Init --split train --without core-300 --out train.json
 
-        burn-qed data index --set train.json --unproved runs/first --out harder.json
-
         burn-qed data index --lean src/ --out mine.json
 
         burn-qed data index --leandojo random/test.json --project ~/mathlib4 --out leandojo.json
@@ -176,12 +162,8 @@ def index(
             "give one source: --module, --lean, --leandojo, --jsonl or --set",
             hint=f"these were given together: {', '.join(used)}" if used else "such as --module Init",
         )
-    if unproved and not given:
-        raise InputError("--unproved is about theorems that were searched", hint="give their --set")
     rule = None if leak_rule is None else compose.leak_rule(leak_rule)
-    choice = _Choice(
-        read_shares(shares), split, size, seed, _names(without or ()), at_most=bool(unproved)
-    )
+    choice = _Choice(read_shares(shares), split, size, seed, _names(without or ()))
     if module:
         source = _of_library(module, rule or "module", choice, toolchain, project)
     elif lean:
@@ -195,7 +177,7 @@ def index(
         lines = read_prover_jsonl(jsonl)
         source = _Source(lines.entries, len(lines.entries), {"imports": lines.imports})
     else:
-        source = _of_set(_unproved(sets.chosen(str(given), rule, None), unproved or ()), rule)
+        source = _of_set(sets.chosen(str(given), None, None), rule)
     # Of the library's theorems, those that are wanted are chosen before they are printed.
     chosen = source.entries if module else choice.of(source.entries)
     write_index(out, out.stem, chosen, source.more)
@@ -254,24 +236,6 @@ def _of_set(index: TheoremIndex, rule: LeakRule | None) -> _Source:
     ]
     more = {"revision": index.revision, "imports": list(index.imports), "files": index.files}
     return _Source(entries, len(entries), more)
-
-
-def _unproved(index: TheoremIndex, runs: Sequence[Path]) -> TheoremIndex:
-    """The theorems that none of the runs proved, of those with the very same statement."""
-    from burnqed.trajectories.store import find_trajectories, read_records
-
-    proved = {
-        (record.theorem, record.statement_sha)
-        for run in runs
-        for record in read_records(find_trajectories(run), on_problem=tables.warn)
-        if record.outcome == "proved"
-    }
-    left = tuple(
-        e for e in index.entries if (e.theorem.name, statement_sha(e.theorem.statement)) not in proved
-    )
-    if runs and not left:
-        raise InputError(f"every theorem of {index.name} is proved", hint="leave out --unproved")
-    return dataclasses.replace(index, entries=left)
 
 
 # -------------------------------------------------------------------------------- benchmarks
