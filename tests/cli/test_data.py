@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from burnqed.data.index import read_index, statement_sha
 from burnqed.lean.process import LaunchSpec
+from burnqed.trajectories.store import open_writer
 from tests.cli.in_process import Done, burn_qed
+from tests.trajectories.samples import record
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 
@@ -108,6 +112,32 @@ def test_theorems_of_another_set_are_left_out(tmp_path: Path) -> None:
     data("index", "--set", "qed-core", "--without", part, "--out", rest, code=0)
     assert len(theorems(rest)) == 110
     assert not set(theorems(rest)) & set(theorems(part))
+
+
+def test_what_a_run_has_proved_is_left_out(tmp_path: Path) -> None:
+    everything, run = tmp_path / "all.json", tmp_path / "run"
+    data("index", "--set", "qed-core", "--sample", "6", "--out", everything, code=0)
+    known = read_index(everything).theorems
+    with open_writer(run / "trajectories") as writer:
+        for number, theorem in enumerate(known):  # of four, 0 and 3 are proved; of those one otherwise
+            sha = "another" if number == 3 else statement_sha(theorem.statement)
+            writer.add(replace(record(number % 4, 8), theorem=theorem.name, statement_sha=sha), [])
+    given = ("index", "--set", everything, "--unproved", run, "--out", tmp_path / "left.json")
+    told = data(*given, code=0).stdout
+    assert "4 of 6 theorems" in told
+    assert "left out: proved 2" in told
+    assert list(theorems(tmp_path / "left.json")) == [known[i].name for i in (1, 2, 3, 5)]
+    (tmp_path / "left.json").unlink()
+    done = tmp_path / "done"
+    with open_writer(done / "trajectories") as writer:
+        for theorem in known:
+            sha = statement_sha(theorem.statement)
+            writer.add(replace(record(0, 8), theorem=theorem.name, statement_sha=sha), [])
+    refused = data(*given, "--unproved", done, code=2)
+    assert "--unproved leaves no theorem: 6 proved" in refused.stderr
+    assert "nothing more to prove" in refused.stderr
+    assert not (tmp_path / "left.json").exists()
+    assert "has no trajectories" in data(*given, "--unproved", tmp_path, code=2).stderr
 
 
 @pytest.mark.parametrize(

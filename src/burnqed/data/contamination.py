@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from burnqed.core.types import LibraryConstant
 from burnqed.data.index import TheoremIndex
 from burnqed.data.spill import key_of
 from burnqed.lean.tokens import CLOSERS, tokenize
@@ -63,6 +64,8 @@ def held_out(sets: Iterable[TheoremIndex]) -> Held:
         for entry in index.entries:
             name = entry.theorem.name
             names.setdefault(name, index.name)
+            if isinstance(entry.theorem.statement, LibraryConstant):  # whatever it is called there
+                names.setdefault(entry.theorem.statement.name, index.name)
             text = entry.fields.get("statement")
             if isinstance(text, str) and text.strip():
                 statements.setdefault(statement_key(text), (index.name, name))

@@ -18,8 +18,7 @@ from typing import Any
 
 from burnqed.core.errors import InputError
 from burnqed.core.runs import publish
-from burnqed.core.types import LibraryConstant
-from burnqed.data.contamination import Held, held_out
+from burnqed.data.contamination import held_out
 from burnqed.data.index import TheoremIndex, statement_sha
 from burnqed.data.spill import key_of
 from burnqed.data.steps import Step
@@ -167,14 +166,11 @@ def _read(runs: Sequence[Path], on_problem: OnProblem) -> tuple[list[dict[str, A
 
 def _held(best: Iterable[_Taken], without: Sequence[TheoremIndex]) -> dict[str, str]:
     """The names of those that must not be learnt from, and by what they are known."""
-    held: Held = held_out(without)
-    theorems = [theorem for index in without for theorem in index.theorems]
-    names = {*held.names}
-    names |= {t.statement.name for t in theorems if isinstance(t.statement, LibraryConstant)}
-    statements = {statement_sha(theorem.statement) for theorem in theorems}
+    held = held_out(without)
+    statements = {statement_sha(t.statement) for index in without for t in index.theorems}
     found: dict[str, str] = {}
     for taken in best:
-        if taken.name in names:
+        if taken.name in held.names:
             found[taken.name] = "name"
         elif taken.proof.record.statement_sha in statements or held.has_state(taken.goal):
             found[taken.name] = "statement"

@@ -26,14 +26,16 @@ from burnqed.cli.progress import counted
 from burnqed.core.errors import InputError
 from burnqed.core.types import LeakRule
 from burnqed.data.benchmarks import BENCHMARKS, LibrarySample, is_here
+from burnqed.data.choice import Choice, choose, choose_and_print
+from burnqed.data.contamination import held_out
 from burnqed.data.fetch import build, fetch
 from burnqed.data.index import TheoremIndex, write_index
 from burnqed.data.lean_files import Indexed, file_entries, imports_of
 from burnqed.data.leandojo import read_leandojo
-from burnqed.data.library import library_entries, sample, with_statements
+from burnqed.data.library import library_entries, with_statements
 from burnqed.data.prover_jsonl import read_prover_jsonl
 from burnqed.data.sources.open import sources
-from burnqed.data.splits import read_shares, split_of
+from burnqed.data.splits import read_shares
 from burnqed.data.verify import Verdict, Verified, verify
 from burnqed.lean.pool import Pool, run_sync
 
@@ -57,31 +59,7 @@ class _Source:
     total: int
     more: Mapping[str, Any] = field(default_factory=dict)
     problems: Sequence[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class _Choice:
-    """Which entries go into the index."""
-
-    shares: tuple[float, ...]
-    split: str | None
-    size: int | None
-    seed: int
-    without: frozenset[str] = frozenset()  # names
-
-    def of(self, entries: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-        """Each with its split, and of those the ones that are wanted."""
-        placed = [
-            {**e, "split": e.get("split") or split_of(str(e["name"]), self.shares)} for e in entries
-        ]
-        kept = [e for e in placed if self.split in (None, e["split"])]
-        if not kept:
-            known = ", ".join(sorted({str(e["split"]) for e in placed})) or "none"
-            raise InputError(f"no theorem is in the split {self.split}", hint=f"there are: {known}")
-        kept = [e for e in kept if e["name"] not in self.without]
-        if not kept:
-            raise InputError("--without leaves no theorem", hint="leave out fewer sets")
-        return kept if self.size is None else sample(kept, self.size, self.seed)
+    left_out: Mapping[str, int] = field(default_factory=dict)  # where it was chosen from already
 
 
 @app.command()
@@ -113,7 +91,15 @@ def index(
     without: Annotated[
         list[str] | None,
         typer.Option(
-            "--without", metavar="SET", help="Leave out the theorems of this set, by name; repeatable."
+            "--without",
+            metavar="SET",
+            help="Leave out the theorems of this set, by name and by statement; repeatable.",
+        ),
+    ] = None,
+    unproved: Annotated[
+        list[Path] | None,
+        typer.Option(
+            "--unproved", metavar="RUN", help="Leave out what this run has proved; repeatable."
         ),
     ] = None,
     size: Annotated[
@@ -139,13 +125,15 @@ def index(
     as an error, so that it is counted.
 
     Every entry gets its split, by the hash of its name: adding theorems moves none. An entry that comes
-    with a split keeps it.
+    with a split keeps it. --without and --unproved leave out theorems before a sample is drawn.
 
     Examples:
 
         burn-qed data index --module Init --module Std --sample 300 --out library.json
 
         burn-qed data index --module Init --split train --without core-300 --out train.json
+
+        burn-qed data index --set train.json --unproved runs/first --out left.json
 
         burn-qed data index --lean src/ --out mine.json
 
@@ -163,7 +151,8 @@ def index(
             hint=f"these were given together: {', '.join(used)}" if used else "such as --module Init",
         )
     rule = None if leak_rule is None else compose.leak_rule(leak_rule)
-    choice = _Choice(read_shares(shares), split, size, seed, _names(without or ()))
+    held = held_out([sets.chosen(one, None, None) for one in without or ()])
+    choice = Choice(read_shares(shares), split, size, seed, held, _proved(unproved or ()))
     if module:
         source = _of_library(module, rule or "module", choice, toolchain, project)
     elif lean:
@@ -179,26 +168,36 @@ def index(
     else:
         source = _of_set(sets.chosen(str(given), None, None), rule)
     # Of the library's theorems, those that are wanted are chosen before they are printed.
-    chosen = source.entries if module else choice.of(source.entries)
+    chosen, others = source.entries, source.left_out
+    if not module:
+        found = choose(choice, source.entries, source.more.get("files"))
+        chosen, others = found.entries, found.left_out
     write_index(out, out.stem, chosen, source.more)
     for problem in source.problems:
         typer.echo(f"warning: {problem}", err=True)
     counts = Counter(str(e["split"]) for e in chosen)
     typer.echo(f"{len(chosen)} of {source.total} theorems in {out} ({_said(counts)})")
+    if others:
+        typer.echo(f"left out: {_said(others)}")
     if any(e.get("error") is not None for e in chosen):
         raise typer.Exit(2)
 
 
-def _names(given: Sequence[str]) -> frozenset[str]:
-    return frozenset(t.name for one in given for t in sets.chosen(one, None, None).theorems)
+def _proved(runs: Sequence[Path]) -> frozenset[tuple[str, str]]:
+    from burnqed.trajectories.store import every_trajectories, read_records
+
+    records = (
+        r for run in runs for at in every_trajectories(run) for r in read_records(at, tables.warn)
+    )
+    return frozenset((r.theorem, r.statement_sha) for r in records if r.outcome == "proved")
 
 
-def _said(counts: Counter[str]) -> str:
+def _said(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
 def _of_library(
-    modules: list[str], rule: LeakRule, choice: _Choice, toolchain: str | None, project: Path | None
+    modules: list[str], rule: LeakRule, choice: Choice, toolchain: str | None, project: Path | None
 ) -> _Source:
     # The whole libraries that they are of: a prefix need not be a module.
     roots = sorted({module.split(".")[0] for module in modules})
@@ -207,8 +206,9 @@ def _of_library(
     async def work() -> _Source:
         async with Pool(spec, 1) as pool:
             every = await library_entries(pool, modules, rule)
-            chosen = await with_statements(pool, choice.of(every))
-            return _Source(chosen, len(every), {"imports": roots})
+            chosen = await choose_and_print(choice, every, lambda drawn: with_statements(pool, drawn))
+            more = {"imports": roots}
+            return _Source(chosen.entries, len(every), more, left_out=chosen.left_out)
 
     return run_sync(work())
 
