@@ -35,7 +35,7 @@ class Theorems:
     modules: tuple[str, ...] = ("Init", "Std")  # of the library
     set: str = ""  # an INDEX.json or a benchmark, instead of modules
     split: str = "train"
-    sample: int | None = 4000
+    sample: int = 4000  # so many of them; 0: all
     leak_rule: str = "self"
 
 
@@ -84,11 +84,11 @@ class Search:
     policy: str = "mix"
     nodes: tuple[int, ...] = (4, 16)
     escalate: float = 1.0  # budgets are multiplied by it at each iteration
-    sample: int | None = 1000  # theorems to begin an iteration with, of those unproved
+    sample: int = 1000  # theorems to begin an iteration with, of those unproved; 0: all
     candidates: int | None = None
     noise_nodes: int = 4  # iteration 0 only; 0: no noise
     noise_temperature: float = 1.2
-    noise_sample: int | None = 300
+    noise_sample: int = 300
     options: tuple[str, ...] = ()  # more of `burn-qed search`
 
 
@@ -110,7 +110,7 @@ class Eval:
     """Held-out theorems: never searched for training, whatever the other sections say."""
 
     sets: tuple[str, ...] = ("core-300", "qed-core")
-    sample: int | None = None  # of each set, for a quick look
+    sample: int = 0  # of each set, for a quick look; 0: all
     budgets: tuple[int, ...] = (30, 100, 300)
     candidates: int | None = None
     options: tuple[str, ...] = ()  # more of `burn-qed eval`

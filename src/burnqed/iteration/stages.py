@@ -127,7 +127,7 @@ def _theorem_sets(config: Config) -> Iterator[Stage]:
             yield Stage(at, f"fetch-{given}", fetch, "")
         name, sample = set_name(given), config.eval.sample
         drawn: tuple[str, ...] = ()
-        if sample is not None:
+        if sample:
             drawn = ("--sample", str(sample), "--seed", _seed(config))
         out = held_out(name)
         yield Stage(
@@ -140,7 +140,7 @@ def _theorem_sets(config: Config) -> Iterator[Stage]:
     rule: LeakRule | str = theorems.leak_rule
     without = [part for given in config.eval.sets for part in ("--without", given)]
     split = ["--split", theorems.split] if theorems.split else []
-    drawn = () if theorems.sample is None else ("--sample", str(theorems.sample))
+    drawn = ("--sample", str(theorems.sample)) if theorems.sample else ()
     command = (
         "data", "index", *source, *split, *without, *drawn, "--seed", _seed(config),
         "--leak-rule", rule, *_lean(config), "--out", TRAIN,
@@ -154,7 +154,7 @@ def _theorem_sets(config: Config) -> Iterator[Stage]:
 def _teaching(config: Config, done: Done) -> Iterator[Stage]:
     """The portfolio's searches, each on what those before it left, and their proofs as pairs."""
     options = ("--policy", "portfolio", *_candidates(config.teacher.candidates))
-    asked = _Rounds(0, "teacher", TEACHER, config.teacher.nodes, None, options)
+    asked = _Rounds(0, "teacher", TEACHER, config.teacher.nodes, 0, options)
     yield from _rounds(config, asked, [], done)
     yield _pairs(config, 0, "teacher-pairs", _teacher_runs(config, done), TEACHER_PAIRS)
 
@@ -185,7 +185,7 @@ class _Rounds:
     name: str
     place: str
     nodes: tuple[int, ...]
-    sample: int | None
+    sample: int
     options: tuple[str, ...]
 
 
@@ -195,12 +195,12 @@ def _rounds(config: Config, asked: _Rounds, earlier: list[str], done: Done) -> I
     for number, budget in enumerate(asked.nodes, start=1):
         index = TRAIN
         needs: tuple[str, ...] = ()
-        if runs or asked.sample is not None:
+        if runs or asked.sample:
             # A sample is drawn once; later rounds take what the first left of it.
-            first = number == 1 or asked.sample is None
+            first = number == 1 or not asked.sample
             source = TRAIN if first else f"{asked.place}/theorems_1.json"
             index, needs = f"{asked.place}/theorems_{number}.json", (f"{asked.name}-{number}-theorems",)
-            drawn = asked.sample if number == 1 else None
+            drawn = asked.sample if number == 1 else 0
             yield _select(config, asked.iteration, needs[0], runs, drawn, index, source)
         name, out = f"{asked.name}-{number}", f"{asked.place}/search_{number}"
         yield _search(config, asked.iteration, name, index, budget, asked.options, out, needs)
@@ -209,11 +209,11 @@ def _rounds(config: Config, asked: _Rounds, earlier: list[str], done: Done) -> I
 
 
 def _select(
-    config: Config, iteration: int, name: str, runs: list[str], sample: int | None, out: str,
+    config: Config, iteration: int, name: str, runs: list[str], sample: int, out: str,
     source: str = TRAIN,
 ) -> Stage:  # fmt: skip
     unproved = [part for run in runs for part in ("--unproved", run)]
-    drawn = () if sample is None else ("--sample", str(sample))
+    drawn = ("--sample", str(sample)) if sample else ()
     seed = ("--seed", str(config.run.seed + iteration))
     command = ("data", "index", "--set", source, *unproved, *drawn, *seed, "--out", out)
     return Stage(iteration, name, command, out, optional=True)
