@@ -38,6 +38,7 @@ def test_a_folder_becomes_pairs_and_a_second_run_goes_on(tmp_path: Path) -> None
         ("exact h", 1, "no goals"),
         ("exact h", 2, "no goals"),
     ]
+    assert {row["source"] for row in rows} == {"out"}  # as `data prepare` and `inspect` call it
     with pytest.raises(InputError, match="holds a run already"):
         run(source, "--out", out, "--workers", "1")
     (source / "B.lean").write_text("theorem b : 1 = 1 := by rfl\n")

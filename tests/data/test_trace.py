@@ -13,7 +13,7 @@ from burnqed.data import trace
 from burnqed.data.lean_sources import sources
 from burnqed.data.trace import trace_files
 from burnqed.data.trace_report import report
-from burnqed.data.trace_store import FileTrace, TraceRow, open_trace, read_files, read_rows, read_steps
+from burnqed.data.trace_store import FileTrace, TraceRow, open_trace, read_files, read_rows
 from burnqed.lean.pool import Pool
 from burnqed.lean.session import open_session
 
@@ -212,7 +212,7 @@ async def test_a_damaged_part_is_traced_again(lean_pool: Pool, tmp_path: Path) -
             lean_pool, None, list(sources([tmp_path])), 60.0, writer, lambda _: None, asyncio.Event()
         )
     assert "damaged" in said[0]
-    assert [step.theorem for step in read_steps(out, no_warning)] == ["a"]
+    assert [row.theorem for row in read_rows(out, no_warning)] == ["a"]
 
 
 async def test_files_of_a_project_import_each_other(lean_pool: Pool, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -84,8 +84,9 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     return content
 
 
-def publish(path: Path, content: str | bytes) -> None:
+def publish(path: Path, content: str | bytes | Iterable[str]) -> None:
     """Write a file so that it is there whole or not at all, also after a power cut."""
+    parts = [content] if isinstance(content, str | bytes) else content
     if not path.name:
         raise InputError(f"cannot write {path}: it names no file")
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
@@ -93,7 +94,8 @@ def publish(path: Path, content: str | bytes) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         try:
             with temporary.open("wb") as file:
-                file.write(content.encode() if isinstance(content, str) else content)
+                for part in parts:
+                    file.write(part.encode() if isinstance(part, str) else part)
                 file.flush()
                 os.fsync(file.fileno())
             if path.is_file():

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
+
+from burnqed.core.runs import publish
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,3 +43,8 @@ class WholeProof:
     statement: str
     proof: str
     context: str = ""
+
+
+def write_steps(path: Path, steps: Iterable[Step]) -> None:
+    """JSON lines, as all of `burn-qed data` and `burn-qed train policy --data` read them."""
+    publish(path, (json.dumps(asdict(step), ensure_ascii=False) + "\n" for step in steps))

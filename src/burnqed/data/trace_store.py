@@ -27,7 +27,6 @@ from filelock import FileLock, Timeout
 from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.core.runs import publish
 from burnqed.core.types import Theorem, TheoremText
-from burnqed.data.steps import Step
 
 PARTS = "parts"
 REPORT = "report.json"
@@ -180,28 +179,18 @@ class TraceWriter:
 
 def read_files(path: Path, warn: Warn) -> list[FileTrace]:
     """The files of a trace, sorted, each as it was traced last."""
-    return [record for record, _ in _latest(path, warn)]
+    found = {record.path: record for record, _ in _records(path, warn)}
+    return [found[name] for name in sorted(found)]
 
 
 def read_rows(path: Path, warn: Warn) -> Iterator[TraceRow]:
     """The steps of a trace, file by file, proofs one after the other."""
-    for _, part in _latest(path, warn):
-        for batch in part.iter_batches():
-            for row in batch.to_pylist():
-                yield TraceRow(**{**row, "constants": tuple(row["constants"])})
-
-
-def read_steps(path: Path, warn: Warn) -> Iterator[Step]:
-    """The same as the data room's own rows."""
-    for row in read_rows(path, warn):
-        yield Step(row.source, row.theorem, row.state, row.tactic, row.depth, row.after)
-
-
-def write_pairs(path: Path, rows: Iterable[Step]) -> int:
-    """JSON lines, as `burn-qed train policy --data` reads them; how many there are."""
-    lines = [json.dumps(dataclasses.asdict(row), ensure_ascii=False) + "\n" for row in rows]
-    publish(path, "".join(lines))
-    return len(lines)
+    latest = {record.path: part for record, part in _records(path, warn)}
+    for name in sorted(latest):
+        with pq.ParquetFile(latest[name], page_checksum_verification=True) as part:
+            for batch in part.iter_batches():
+                for row in batch.to_pylist():
+                    yield TraceRow(**{**row, "constants": tuple(row["constants"])})
 
 
 def is_trace(path: Path) -> bool:
@@ -209,19 +198,18 @@ def is_trace(path: Path) -> bool:
     return any((path / PARTS).glob("part-*.parquet"))
 
 
-def _latest(path: Path, warn: Warn) -> list[tuple[FileTrace, pq.ParquetFile]]:
+def _records(path: Path, warn: Warn) -> Iterator[tuple[FileTrace, Path]]:
+    """What each part says, in the order in which they were written."""
     if not is_trace(path):
         raise InputError(
             f"{path} holds no trace", hint="`burn-qed data trace PATH --out DIR` makes one"
         )
-    found: dict[str, tuple[FileTrace, pq.ParquetFile]] = {}
     for part in _parts(path / PARTS):
         record = _record(part)
         if record is None:
             warn(f"{part} is damaged, and left out")
         else:
-            found[record.path] = record, pq.ParquetFile(part, page_checksum_verification=True)
-    return [found[name] for name in sorted(found)]
+            yield record, part
 
 
 def _parts(folder: Path) -> list[Path]:
@@ -232,12 +220,12 @@ def _parts(folder: Path) -> list[Path]:
 def _record(path: Path) -> FileTrace | None:
     """What the footer of a part says; None where the part is not whole."""
     try:
-        file = pq.ParquetFile(path, page_checksum_verification=True)
-        told = json.loads(file.metadata.metadata[_RECORD])
-        if told["version"] > _VERSION:
-            raise InputError(f"{path} was written by a newer burn-qed", hint="upgrade burn-qed")
-        for batch in file.iter_batches(columns=["depth"]):
-            batch.validate()
+        with pq.ParquetFile(path, page_checksum_verification=True) as file:
+            told = json.loads(file.metadata.metadata[_RECORD])
+            if told["version"] > _VERSION:
+                raise InputError(f"{path} was written by a newer burn-qed", hint="upgrade burn-qed")
+            for batch in file.iter_batches(columns=["depth"]):
+                batch.validate()
     except (pa.ArrowException, KeyError, TypeError, ValueError):
         return None
     except OSError as error:

@@ -65,16 +65,11 @@ def trace_command(
     Exit codes: 0 traced, with what was skipped in the report, 2 bad input, or no file could be traced,
     3 Lean failed on some files, 130 or 143 stopped by a signal.
     """
+    from burnqed.data.sources.open import read_steps
+    from burnqed.data.steps import write_steps
     from burnqed.data.trace import LOST, trace_files
     from burnqed.data.trace_report import report
-    from burnqed.data.trace_store import (
-        REPORT,
-        FileTrace,
-        open_trace,
-        read_files,
-        read_steps,
-        write_pairs,
-    )
+    from burnqed.data.trace_store import REPORT, FileTrace, open_trace, read_files
 
     for path in paths:
         if not path.exists():
@@ -118,7 +113,7 @@ def trace_command(
     told = report(files)
     publish(out / REPORT, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
     if pairs is not None:
-        write_pairs(pairs, read_steps(out, tables.warn))
+        write_steps(pairs, read_steps(f"trace={out}"))
     if as_json:
         typer.echo(json.dumps(told, ensure_ascii=False))
     else:
