@@ -265,7 +265,7 @@ def _reason(text: str, theorem: TracedTheorem, result: Replayed | NotReplayed | 
         return "left open"
     if words & {theorem.name, short}:
         return "proved by recursion"
-    if theorem.proof.more:
+    if theorem.proof.more or theorem.proof.helpers:
         return "has a `where` or `decreasing_by`"
     if theorem.problem:
         return "cannot stand alone"

@@ -94,12 +94,15 @@ class _Replay:
     async def proof(self, theorem: TracedTheorem) -> Replayed:
         assert theorem.proof is not None
         assert theorem.state is not None
-        start = _Here(theorem.state, theorem.goals)
+        begin = _Here(theorem.state, theorem.goals)
         block = theorem.proof.block
         trouble = NotReplayed("it has no tactics")
         try:
             for self._grain in Grain:
                 try:
+                    start = begin
+                    for helper in theorem.proof.helpers:
+                        start = await self._helper(start, helper)
                     if theorem.proof.form == "tactics":
                         end = await self._outermost(start, block)
                     elif theorem.proof.form == "equations":
@@ -115,13 +118,21 @@ class _Replay:
             raise trouble
         finally:
             if self._worker.alive:
-                await self._worker.request(protocol.goal_delete([start.state, *self._made]))
+                await self._worker.request(protocol.goal_delete([begin.state, *self._made]))
 
     async def _outermost(self, here: _Here, block: Block) -> _Here:
         if self._grain is Grain.WHOLE:
             first, last = block.tactics[0], block.tactics[-1]
             return await self._apply(here, cuts.written(self._text, first.start, last.end), first)
         return await self._block(here, block.tactics)
+
+    async def _helper(self, here: _Here, helper: Tactic) -> _Here:
+        """A lemma of a `where`, which is stated before the proof that uses it."""
+        blocks = tuple(b for b in helper.blocks if b.is_by) if self._grain is Grain.FINE else ()
+        text = cuts.written(self._text, helper.start, helper.end, blocks)
+        if not blocks:
+            return await self._apply(here, f"have {text}", helper)
+        return await self._with_holes(here, cuts.Cut(f"refine have {text}; ?_", blocks, 1), helper)
 
     async def _equations(self, here: _Here, block: Block) -> _Here:
         """A function by cases; the `@` is for those that are about an implicit variable."""

@@ -52,10 +52,11 @@ class Block:
 
 @dataclass(frozen=True, slots=True)
 class WrittenProof:
-    """`more`: a `where`, `termination_by` or `decreasing_by` follows."""
+    """`helpers`: the lemmas of a `where`; `more`: `termination_by` or something else follows."""
 
     form: Form
     block: Block
+    helpers: tuple[Tactic, ...]
     more: bool
 
 
@@ -132,7 +133,8 @@ def _read(reply: Reply, place: Callable[[Any], int]) -> TracedFile:
         if "form" not in told:
             return None
         form: Form = told["form"]
-        return WrittenProof(form, block(told["proof"]), a_bool(told["more"]))
+        helpers = tuple_of(tactic, told["helpers"])
+        return WrittenProof(form, block(told["proof"]), helpers, a_bool(told["more"]))
 
     def theorem(told: Any) -> TracedTheorem:
         start, end = span(told["boundary"])

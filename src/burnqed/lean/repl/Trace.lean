@@ -72,29 +72,54 @@ end
 structure ProofText where
   form : String
   stx : Syntax
-  /-- Whether `termination_by`, `decreasing_by` or `where` follows. -/
-  more : Bool
+  /-- The lemmas of a `where`, each `name binders : type := proof`. -/
+  helpers : List Syntax := []
+  /-- Whether more follows: `termination_by`, `decreasing_by`, a `where` with something else. -/
+  more : Bool := false
 
 def sorryProof : String := "\n  := by sorry\n"
 
 def hasText (stx : Syntax) : Bool := (rangeOf stx).2 != 0
 
+mutual
+/-- The lemmas of a `where`; none where something else is written. -/
+partial def helpersIn (stx : Syntax) : Option (List Syntax) :=
+  match stx with
+  | .node _ k args =>
+    if k == `Lean.Parser.Term.letIdDecl then some [stx]
+    else if !hasText stx || k == `Lean.Parser.Command.docComment then some []
+    else if k == `null || k == `Lean.Parser.Term.whereDecls || k == `Lean.Parser.Term.letRecDecl || k == `Lean.Parser.Term.letDecl then
+      helpersInAll args.toList
+    else none
+  | _ => some []
+partial def helpersInAll : List Syntax → Option (List Syntax)
+  | [] => some []
+  | s :: l => match helpersIn s, helpersInAll l with
+    | some a, some b => some (app a b)
+    | _, _ => none
+end
+
+def ProofText.followedBy (p : ProofText) (rest : List Syntax) : ProofText :=
+  match helpersInAll rest with
+  | some helpers => { p with helpers := helpers }
+  | none => { p with more := true }
+
 def proofOf (value : Syntax) : ProofText :=
   match value with
   | .node _ `Lean.Parser.Command.declValSimple args =>
     match args.toList with
-    | _ :: term :: rest => { form := if isBy term.getKind then "tactics" else "term", stx := term, more := some? hasText rest }
-    | _ => { form := "other", stx := value, more := false }
+    | _ :: term :: rest => { form := if isBy term.getKind then "tactics" else "term", stx := term : ProofText }.followedBy rest
+    | _ => { form := "other", stx := value }
   | .node _ `Lean.Parser.Command.declValEqns args =>
     match args.toList with
     | [.node _ _ inner] =>
       match inner.toList with
-      | alts :: rest => { form := "equations", stx := alts, more := some? hasText rest }
-      | [] => { form := "other", stx := value, more := false }
-    | _ => { form := "other", stx := value, more := false }
-  | _ => { form := "other", stx := value, more := false }
+      | alts :: rest => { form := "equations", stx := alts : ProofText }.followedBy rest
+      | [] => { form := "other", stx := value }
+    | _ => { form := "other", stx := value }
+  | _ => { form := "other", stx := value }
 
-def ProofText.hasTactics (p : ProofText) : Bool := match blocksIn `null 0 p.stx [] with | [] => false | _ => true
+def ProofText.hasTactics (p : ProofText) : Bool := match blocksInAll `null 0 (p.stx :: p.helpers) [] with | [] => false | _ => true
 
 /-- The value of the theorem or example that a command declares. -/
 partial def valueIn (stx : Syntax) : Option Syntax :=
@@ -197,7 +222,7 @@ def assumable (source : String) (p : Piece) : Option (Written × String) :=
   | [w], some value =>
     let proof := proofOf value
     let own (s : String) : Bool := s == nameStr w.name || s == nameStr (lastPart w.name)
-    if w.inMutual || proof.more || !proof.hasTactics || says (fun s => isTelling s || own s) proof.stx then none
+    if w.inMutual || proof.more || len proof.helpers 0 != 0 || !proof.hasTactics || says (fun s => isTelling s || own s) proof.stx then none
     else some (w, String.Pos.Raw.extract source ⟨p.start⟩ ⟨w.signatureStop⟩)
   | _, _ => none
 
@@ -258,7 +283,8 @@ def jtraced (r : Ref) (s : Session) (map : FileMap) (assumed : List Assumed) (gi
   match problem, t.constant, valueIn t.piece.stx with
   | none, some ci, some value =>
     let proof := proofOf value
-    fields := ("form", .str proof.form) :: ("proof", jproof proof) :: ("more", .bool proof.more) :: fields
+    fields := ("form", .str proof.form) :: ("proof", jproof proof) :: ("helpers", .arr (toArr (mapList jtactic proof.helpers))) ::
+      ("more", .bool proof.more) :: fields
     if proof.hasTactics then
       match (← (proofState s given seen t ci).toBaseIO) with
       | .ok st =>
