@@ -82,16 +82,19 @@ PARENT = textwrap.dedent("""
     from burnqed.lean.process import Limits
     from burnqed.lean.protocol import goal_tactic
 
+    hung = []
+
     async def hang(pool):
         async with pool.lease() as worker:
             await worker.request('goal.start {"expr":"G"}')
-            print(worker.slot.process.pid, flush=True)
+            hung.append(worker)
             await worker.request(goal_tactic(0, 0, "hang"), 60)
 
     async def main():
         async with Pool(launch(), 3, Limits(), spares=1) as pool:
             both = asyncio.gather(hang(pool), hang(pool))
-            await asyncio.sleep(1)
+            while len(hung) < 2 or len([s for s in pool._slots if s.process]) < 3:
+                await asyncio.sleep(0.02)
             print([s.process.pid for s in pool._slots if s.process], flush=True)
             if "raise" in sys.argv:
                 raise RuntimeError("in the middle of it")
@@ -113,8 +116,7 @@ def test_nothing_outlives_the_parent(end: str) -> None:
     )
     try:
         assert parent.stdout is not None
-        lines = [parent.stdout.readline() for _ in range(3)]
-        pids = [int(word) for word in lines[2].strip("[]\n").split(",")]
+        pids = [int(word) for word in parent.stdout.readline().strip("[]\n").split(",")]
         assert len(pids) == 3
         if end != "raise":
             parent.send_signal(signal.Signals[end])
