@@ -102,7 +102,8 @@ class _Window:
                     return value
             except json.JSONDecodeError as error:
                 if self._ended or not _cut_short(error, self.text):
-                    said = "it ends too early" if _cut_short(error, self.text) else error.msg
+                    early = error.msg.startswith("Unterminated") or not self.text[error.pos :].strip()
+                    said = "it ends too early" if early else error.msg
                     raise ValueError(said) from error
             except RecursionError as error:
                 raise ValueError("it is nested too deeply") from error
