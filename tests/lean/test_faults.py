@@ -107,23 +107,22 @@ PARENT = textwrap.dedent("""
 @pytest.mark.parametrize("end", ["SIGKILL", "SIGTERM", "SIGINT", "raise"])
 def test_nothing_outlives_the_parent(end: str) -> None:
     paths = [str(Path(burnqed.lean.pool.__file__).parents[2]), str(Path(__file__).parents[2])]
-    parent = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-c", PARENT, end],
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    try:
-        assert parent.stdout is not None
-        pids = [int(word) for word in parent.stdout.readline().strip("[]\n").split(",")]
-        assert len(pids) == 3
-        if end != "raise":
-            parent.send_signal(signal.Signals[end])
-        _, errors = parent.communicate(timeout=10)
-    finally:
-        parent.kill()
-        parent.wait()
+    ) as parent:
+        try:
+            assert parent.stdout is not None
+            pids = [int(word) for word in parent.stdout.readline().strip("[]\n").split(",")]
+            assert len(pids) == 3
+            if end != "raise":
+                parent.send_signal(signal.Signals[end])
+            _, errors = parent.communicate(timeout=10)
+        finally:
+            parent.kill()
     if end in ("SIGINT", "raise"):  # these leave Python the time to clean up
         assert ("KeyboardInterrupt" if end == "SIGINT" else "in the middle of it") in errors
         assert "Task exception was never retrieved" not in errors
