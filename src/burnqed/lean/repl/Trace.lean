@@ -167,26 +167,18 @@ structure Traced where
 def tracedTheorem (source : String) (p : Piece) (w : Written) : Traced :=
   { written := w, constant := w.constant? p, text := String.Pos.Raw.extract source ⟨p.start⟩ ⟨w.signatureStop⟩, piece := p }
 
-/-- Lean keeps nothing of an example; here it is elaborated as a theorem, left open. -/
-def tracedExample (source : String) (map : FileMap) (p : Piece) : IO (List Traced) := do
+/-- An example as a theorem: where its parts are, the text with a name, and where its keyword stands. -/
+def namedExample (source : String) (map : FileMap) (p : Piece) : Option (Written × String × (Nat × Nat)) :=
   match exampleIn p.stx with
-  | none => return []
+  | none => none
   | some (decl, mods, word, sig) =>
     let start := (rangeOf decl).1
     let parts := match mods with | .node _ _ args => args.toList | _ => []
     let (a, b) := rangeOf word
     let name := "example_" ++ Nat.repr (map.toPosition ⟨a⟩).line
-    let cut := cutEnd start parts
-    let w : Written := { name := p.scope.ns ++ toName name, isPrivate := false, cutStart := start, cutStop := cut, signatureStop := tailOf sig, inMutual := false }
+    let w : Written := { name := p.scope.ns ++ toName name, isPrivate := false, cutStart := start, cutStop := cutEnd start parts, signatureStop := tailOf sig, inMutual := false }
     let text := String.Pos.Raw.extract source ⟨p.start⟩ ⟨a⟩ ++ "theorem " ++ name ++ String.Pos.Raw.extract source ⟨b⟩ ⟨w.signatureStop⟩
-    let ictx := fileInput (text ++ sorryProof)
-    let (stx, _, _) := parseCmd ictx (parserScope p.envBefore p.scope) {}
-    let ref ← IO.mkRef { p.before with messages := {} }
-    let ctx : Command.Context := { fileName := ictx.fileName, fileMap := ictx.fileMap, cmdPos := ⟨0⟩, snap? := none, cancelTk? := none }
-    let _ ← (elabCmd stx ctx ref).toBaseIO
-    let st ← ref.get
-    let p' := { p with stx := stx, envAfter := st.env, messages := logged st.messages }
-    return [{ written := w, constant := w.constant? p', text := text, piece := { p with envAfter := st.env }, word := some (a, b) }]
+    some (w, text, (a, b))
 
 /-! ## Proofs that are not elaborated
 
@@ -206,29 +198,42 @@ partial def anySays (p : String → Bool) : List Syntax → Bool
   | s :: l => says p s || anySays p l
 end
 
-/-- Words of proofs that Lean has to see: those left open, and those by `rfl`, which make lemmas that `dsimp` uses. -/
-def isTelling (s : String) : Bool :=
-  s == "sorry" || s == "admit" || s == "stop" || s == "rfl" || s == "refl" || s == "native_decide" || s.endsWith ".rfl" || s.endsWith ".refl"
+/-- Words of proofs that Lean has to see: they are left open. -/
+def isOpen (s : String) : Bool := s == "sorry" || s == "admit" || s == "stop" || s == "native_decide"
+
+def isRfl (s : String) : Bool := s == "rfl" || s == "refl" || s.endsWith ".rfl" || s.endsWith ".refl"
+
+/-- How often a text stands in another one. -/
+def occurrences (text part : String) : Nat := len (text.splitOn part) 0 - 1
+
+/-- Whether something may use it in its own way, not only for what it states: it has attributes, or is spoken of again.
+Of a proof by `rfl` Lean makes a lemma for `dsimp`. -/
+def isUsed (source : String) (w : Written) : Bool :=
+  occurrences (String.Pos.Raw.extract source ⟨w.cutStart⟩ ⟨w.cutStop⟩) "@[" != 0 || occurrences source (nameStr (lastPart w.name)) > 1
 
 /-- A theorem whose proof was left out, and what was seen of it. -/
 structure Assumed where
   start : Nat
   name : Name
+  stx : Syntax
   looked : Looked
+  env : Environment
 
-/-- The statement of a theorem, where its proof is made of tactics and does not speak of itself. -/
-def assumable (source : String) (p : Piece) : Option (Written × String) :=
-  match writtenBy p, valueIn p.stx with
-  | [w], some value =>
-    let proof := proofOf value
+/-- The statement of a theorem or an example, where its proof is made of tactics and does not speak of itself. -/
+def assumable (source : String) (map : FileMap) (p : Piece) : Option (Written × String) :=
+  match valueIn p.stx, writtenBy p, namedExample source map p with
+  | some value, [w], none => if isClosed w (proofOf value) then some (w, String.Pos.Raw.extract source ⟨p.start⟩ ⟨w.signatureStop⟩) else none
+  | some value, [], some (w, text, _) => if isClosed w (proofOf value) then some (w, text) else none
+  | _, _, _ => none
+where
+  isClosed (w : Written) (proof : ProofText) : Bool :=
     let own (s : String) : Bool := s == nameStr w.name || s == nameStr (lastPart w.name)
-    if w.inMutual || proof.more || len proof.helpers 0 != 0 || !proof.hasTactics || says (fun s => isTelling s || own s) proof.stx then none
-    else some (w, String.Pos.Raw.extract source ⟨p.start⟩ ⟨w.signatureStop⟩)
-  | _, _ => none
+    !(w.inMutual || proof.more || len proof.helpers 0 != 0 || !proof.hasTactics || says (fun s => isOpen s || own s) proof.stx) &&
+      !(says isRfl proof.stx && isUsed source w)
 
-def assume (source : String) (start : Nat) (found : IO.Ref (List Assumed)) : Instead := fun p => do
+def assume (source : String) (map : FileMap) (start : Nat) (found : IO.Ref (List Assumed)) : Instead := fun p => do
   if p.first < start then return none
-  match assumable source p with
+  match assumable source map p with
   | none => return none
   | some (w, text) =>
     let ictx := fileInput (text ++ sorryProof)
@@ -237,11 +242,12 @@ def assume (source : String) (start : Nat) (found : IO.Ref (List Assumed)) : Ins
     | _ :: _ => return none
     | [] => pure ()
     let (l, st) ← lookOn ictx { p with start := 0, stx := stx } none
-    let p := { p with envAfter := st.env }
-    match l.isFine, w.constant? p with
-    | true, some ci => found.modify (fun as => { start := p.start, name := ci.name, looked := l } :: as)
+    let after := { p with envAfter := st.env }
+    match l.isFine, w.constant? after with
+    | true, some ci => found.modify (fun as => { start := p.start, name := ci.name, stx := stx, looked := l, env := st.env } :: as)
     | _, _ => return none
-    return some (p, { st with messages := {}, infoState := { p.before.infoState with trees := {} } })
+    if (exampleIn p.stx).isSome then return some (p, p.before)
+    return some (after, { st with messages := {}, infoState := { p.before.infoState with trees := {} } })
 
 def assumedAt (start : Nat) : List Assumed → Option Assumed
   | [] => none
@@ -249,15 +255,35 @@ def assumedAt (start : Nat) : List Assumed → Option Assumed
 
 /-! ## `qed.trace` -/
 
+/-- Lean keeps nothing of an example; here it is elaborated as a theorem, left open. -/
+def tracedExample (source : String) (map : FileMap) (assumed : List Assumed) (p : Piece) : IO (List Traced) := do
+  match namedExample source map p with
+  | none => return []
+  | some (w, text, word) =>
+    let (p', after) ← match assumedAt p.start assumed with
+      | some a => pure ({ p with envAfter := a.env }, a.env)
+      | none => do
+        let ictx := fileInput (text ++ sorryProof)
+        let (stx, _, _) := parseCmd ictx (parserScope p.envBefore p.scope) {}
+        let ref ← IO.mkRef { p.before with messages := {} }
+        let ctx : Command.Context := { fileName := ictx.fileName, fileMap := ictx.fileMap, cmdPos := ⟨0⟩, snap? := none, cancelTk? := none }
+        let _ ← (elabCmd stx ctx ref).toBaseIO
+        let st ← ref.get
+        pure ({ p with stx := stx, envAfter := st.env, messages := logged st.messages }, st.env)
+    return [{ written := w, constant := w.constant? p', text := text, piece := { p with envAfter := after }, word := some word }]
+
 /-- The state at the beginning of a theorem's proof: its command is elaborated once more, with `sorry` for the proof. -/
 def proofState (s : Session) (given : NameSet) (seen : Option Assumed) (t : Traced) (ci : ConstantInfo) : M GState := do
   let p := t.piece
   let text := t.text ++ sorryProof
-  let (stx, _, log) := parseCmd (fileInput text) (parserScope p.envBefore p.scope) {}
-  match (← (loggedErrors log : IO _)) with
-  | m :: _ => fail "frontend" m
-  | [] => pure ()
-  let { env, hole } ← beginningOf text { p with start := 0, stx := stx } (match seen with | some a => some a.looked | none => none)
+  let (stx, looked) ← match seen with
+    | some a => pure (a.stx, some a.looked)
+    | none => do
+      let (stx, _, log) := parseCmd (fileInput text) (parserScope p.envBefore p.scope) {}
+      match (← (loggedErrors log : IO _)) with
+      | m :: _ => fail "frontend" m
+      | [] => pure (stx, none)
+  let { env, hole } ← beginningOf text { p with start := 0, stx := stx } looked
   let scope : Scope := { p.scope with ns := hole.ctx.currNamespace, opened := hole.ctx.openDecls, opts := hole.ctx.options }
   let base : GState := { env := env, scope := scope, decl := ci.name, given := given }
   let st ← startGoal s.config base (writtenOut env p.envAfter ci.type) ci.levelParams
@@ -302,16 +328,16 @@ def qedTrace (r : Ref) (j : Json) : M Json := do
   let start := (← nat? j "from").getD 0
   let full ← boolD j "full" false
   let found ← (IO.mkRef [] : IO (IO.Ref (List Assumed)))
-  let text ← elaborate s s.env source false (undo := true) (instead := if full then none else some (assume source start found))
+  let map := (fileInput source).fileMap
+  let text ← elaborate s s.env source false (undo := true) (instead := if full then none else some (assume source map start found))
   let assumed ← (found.get : IO _)
   let mut given : NameSet := {}
   for a in assumed do given := given.insert a.name
-  let map := (fileInput source).fileMap
   let mut theorems := #[]
   for p in text.pieces do
     if p.first >= start then
       for w in writtenBy p do theorems := theorems.push (← jtraced r s map assumed given (tracedTheorem source p w))
-      for t in (← (tracedExample source map p : IO _)) do theorems := theorems.push (← jtraced r s map assumed given t)
+      for t in (← (tracedExample source map assumed p : IO _)) do theorems := theorems.push (← jtraced r s map assumed given t)
   let mut errors := #[]
   for (start, stop, ms) in rev (badStretches map source.utf8ByteSize text.pieces []) do
     errors := errors.push (Json.mkObj [("boundary", jpair start stop), ("desc", .str (joinLines (← (placedTexts ms : IO _))))])
