@@ -173,3 +173,13 @@ async def test_the_commands_themselves(lean_pool: Pool) -> None:
         (entry,) = (await worker.request(line))["results"]
         assert entry["nGoals"] == 0
         assert not {"goals", "rootHasMVar", "hasHoles"} & entry.keys()
+
+
+async def test_terms_are_unified_as_in_a_file(lean_pool: Pool) -> None:
+    """`?r ?a ?b` with `le x y`: Lean's commands take the first that fits, and so must a step."""
+    total = "(∀ {r : Nat → Nat → Bool} {a b : Nat}, r a b = true)"
+    async with open_session(lean_pool) as session:
+        said = Proposition(f"∀ (le : Nat → Nat → Bool), {total} → ∀ x y, le x y = true")
+        state = await session.start(Theorem("t", said))
+        state = await step(session, state, "intro le total x y")
+        assert isinstance(await session.apply(state, "exact total"), Closed)

@@ -417,7 +417,7 @@ def runOptions (sc : Scope) : Options := sc.opts.setBool `Elab.async false
 
 /-- Runs `x` on the environment and metavariables of `g`, with a heartbeat budget of its own.
 `source` is the text that messages point into. `errToSorry` is off: an elaboration error is a failure,
-never a `sorry`. -/
+never a `sorry`. Unification is as generous as in a file, whose commands Lean elaborates in this context. -/
 @[noinline] def runTerm {α : Type} (cfg : Config) (g : GState) (x : TermElabM α) (source : String := "") : IO (Ran α) := do
   let hb ← IO.getNumHeartbeats
   let ctx : Core.Context := {
@@ -429,7 +429,7 @@ never a `sorry`. -/
   let tref ← IO.mkRef ({ levelNames := app g.levels g.scope.levels } : Term.State)
   let name := match g.decl with | .anonymous => `_repl | n => n
   let tctx : Term.Context := { errToSorry := false, declName? := some name }
-  let val ← (x tctx tref {} mref ctx cref).toBaseIO
+  let val ← (x tctx tref Command.mkMetaContext mref ctx cref).toBaseIO
   let hb' ← IO.getNumHeartbeats
   return { val := val, core := (← cref.get), meta' := (← mref.get), heartbeats := (hb' - hb) / 1000 }
 
