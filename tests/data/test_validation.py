@@ -273,6 +273,7 @@ def test_names_are_found_in_what_any_lean_says() -> None:
     assert unknown_names("unknown identifier 'foo'") == ["foo"]
     assert unknown_names("Unknown constant `A.b`\nUnknown identifier `c`") == ["A.b", "c"]
     assert unknown_names("error: The environment does not contain `Eq.symmm`, so") == ["Eq.symmm"]
+    assert unknown_names("Unknown identifier `a'`: unknown constant 'A.b'', ‘c’") == ["a'", "A.b'"]
     assert unknown_names("type mismatch") == []
     names = known(["Nat.succ", "A.B.c", "B.c", "c", "_private.x.c"])
     assert names.namespaces("c") == ["B", "A.B"]

@@ -29,7 +29,8 @@ CATEGORIES: tuple[Category, ...] = (
     "other",
 )  # fmt: skip
 
-_NAME = r"[`'‘]([^`'’\s]+)[`'’]"
+# Quoted in one way or another; a name may end with primes.
+_NAME = r"(?:`([^`\s]+)`|['‘]([^`‘’\s]+?)['’](?![\w'’]))"
 _UNKNOWN = (
     re.compile(rf"[Uu]nknown (?:identifier|constant|declaration|namespace|free variable) {_NAME}"),
     re.compile(rf"environment does not contain {_NAME}"),
@@ -153,7 +154,7 @@ class Sorter:
 
 def unknown_names(error: str) -> list[str]:
     """The names that Lean does not know, in the order in which it says so."""
-    found = [(m.start(), m[1]) for pattern in _UNKNOWN for m in pattern.finditer(error)]
+    found = [(m.start(), m[1] or m[2]) for pattern in _UNKNOWN for m in pattern.finditer(error)]
     return list(dict.fromkeys(name for _, name in sorted(found)))
 
 
