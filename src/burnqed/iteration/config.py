@@ -101,6 +101,7 @@ class Value:
     siblings: int = 4
     beside_nodes: int = 6  # of each sibling's search; 0: no searches beside proofs
     beside_steps: int = 2  # only beside proofs of so many steps
+    candidates: int | None = None  # of those searches; by itself as [search]
     val_share: float = 0.4
     options: tuple[str, ...] = ("--slower",)  # more of `burn-qed train value`
 

@@ -281,7 +281,7 @@ def _value(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
     beside = f"trajectories/{folder(iteration)}/beside"
     asked = (
         "--policy", config.search.policy, "--model", model_of(iteration),
-        "--device", config.run.device, *_candidates(config.search.candidates),
+        "--device", config.run.device, *_candidates(value.candidates or config.search.candidates),
     )  # fmt: skip
     if new and value.beside_nodes and value.siblings:
         command = (

@@ -1,0 +1,219 @@
+"""Expert iteration from the command line: the whole loop with real Lean, killed in every kind of stage."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from burnqed.data.benchmarks import theorem_set
+from burnqed.data.index import read_index
+from burnqed.iteration.directory import read_done, read_spent
+from burnqed.trajectories.store import find_trajectories, read_records
+from tests.cli.in_process import burn_qed
+from tests.cli.trainings import ENVIRONMENT
+
+pytestmark = pytest.mark.lean
+
+PATIENCE = 600.0
+# Where the run is killed, and how long after the stage began. Some are killed before they have made
+# anything, some while they save, some perhaps when they are done and nobody has written it down yet.
+KILLED = {
+    (-1, "theorems"): 0.6, (-1, "eval-qed-core"): 5.0, (0, "teacher-2"): 8.0, (0, "teacher-pairs"): 0.5,
+    (0, "policy"): 4.5, (0, "export"): 2.5, (0, "search-1"): 8.0, (0, "noise"): 3.0, (1, "pairs"): 0.2,
+    (1, "beside"): 10.0, (1, "value"): 3.0, (1, "eval-qed-core"): 9.0,
+}  # fmt: skip
+
+
+def children(pid: int) -> list[int]:
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except FileNotFoundError:
+        return []
+
+
+def kill(process: subprocess.Popen[str], everything: bool) -> None:
+    """As a power cut does it, or as somebody does who only sees the run."""
+    below = children(process.pid) if everything else []
+    for pid in (process.pid, *below):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+    process.wait()
+
+
+def at_work(run: Path) -> tuple[int, str] | None:
+    """The stage that the journal says was begun last, unless it ended."""
+    try:
+        last = json.loads((run / "journal.jsonl").read_text().splitlines()[-1])
+    except (OSError, ValueError, IndexError):
+        return None
+    return (last["iteration"], last["stage"]) if last["event"] == "begun" else None
+
+
+@pytest.fixture(scope="module")
+def smoked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A run that was killed a dozen times on its way."""
+    run = tmp_path_factory.mktemp("smoke") / "run"
+    command = [sys.executable, "-P", "-m", "burnqed", "smoke", "--out", str(run)]
+    left, end = dict(KILLED), time.monotonic() + PATIENCE
+    while True:
+        process = subprocess.Popen(command, env=ENVIRONMENT, stderr=subprocess.PIPE, text=True)
+        assert process.stderr is not None
+        with process.stderr:
+            while process.poll() is None:
+                assert time.monotonic() < end, "it takes too long"
+                stage = at_work(run)
+                if stage in left:
+                    time.sleep(left.pop(stage))
+                    kill(process, everything=len(left) % 2 == 0)
+                    break
+                time.sleep(0.05)
+            else:
+                said = process.stderr.read()
+                assert process.returncode == 0, said
+                break
+    assert not left, "some stages were never begun"
+    yield run
+    shutil.rmtree(run)
+
+
+def test_it_is_complete(smoked: Path) -> None:
+    done = read_done(smoked)
+    assert set(done.values()) == {"done"}
+    assert {name for number, name in done if number == 1} == {
+        "pairs", "policy", "export", "beside", "value", "search-1-theorems", "search-1", "eval-qed-core",
+    }  # fmt: skip
+    for place in ("models/llm/iter_0/model.safetensors", "models/llm/iter_1/model.safetensors",
+                  "checkpoints/llm/iter_1/result.json", "checkpoints/ebm/iter_1/result.json",
+                  "eval_results/baseline/qed-core/result.json",
+                  "eval_results/iter_1/qed-core/ablation.json", "summary.json"):  # fmt: skip
+        assert (smoked / place).is_file(), place
+
+
+def test_nothing_was_done_twice(smoked: Path) -> None:
+    spent = read_spent(smoked)
+    killed = {key for key, took in spent.items() if took.runs > 1}
+    assert killed <= set(KILLED)
+    assert all(took.runs <= 2 for took in spent.values())
+    searches = [path.parent for path in smoked.glob("**/manifest.json")
+                if json.loads(path.read_text())["command"] in ("search", "negatives")]  # fmt: skip
+    assert len(searches) == 6  # two of the teacher, two of iteration 0, two of iteration 1
+    for search in searches:
+        searched = Counter(r.theorem for r in read_records(find_trajectories(search), pytest.fail))
+        assert set(searched.values()) == {1}, search
+    for attempt in smoked.glob("eval_results/**/attempt-1"):
+        searched = Counter(r.theorem for r in read_records(find_trajectories(attempt), pytest.fail))
+        assert sorted(searched) == sorted(
+            t.name for t in read_index(smoked / "theorems/qed-core.json").theorems
+        )
+        assert set(searched.values()) == {1}
+
+
+def test_held_out_theorems_were_never_searched_for_training(smoked: Path) -> None:
+    held = {theorem.name for theorem in theorem_set("qed-core", None, None).theorems}
+    tried = {
+        record.theorem
+        for part in smoked.glob("trajectories/**/trajectories")
+        for record in read_records(part, pytest.fail)
+    }
+    assert len(tried) == 14
+    assert not tried & held
+    pairs = [
+        json.loads(line) for path in smoked.glob("trajectories/**/*.jsonl") for line in path.open()
+    ]
+    assert pairs
+    assert not {pair["theorem"] for pair in pairs} & held
+
+
+def test_what_searches_found_is_in_the_next_training(smoked: Path) -> None:
+    manifest = json.loads((smoked / "checkpoints/llm/iter_1/manifest.json").read_text())
+    assert manifest["extra_data"][0]["pairs"] > 0
+    assert manifest["lr"] == 0.0005
+    summary = json.loads((smoked / "summary.json").read_text())
+    assert [one["label"] for one in summary["iterations"]] == ["baseline", "iteration 0", "iteration 1"]
+    found = summary["iterations"][1]
+    assert found["newly_proved"] == sum(search["proved"] for search in found["searches"]) > 7
+    assert set(summary["iterations"][2]["evaluated"]["qed-core"]) == {
+        "without_value", "with_value", "value_effect", "against_baseline",
+    }  # fmt: skip
+
+
+def test_a_second_time_does_nothing(smoked: Path) -> None:
+    before = read_spent(smoked)
+    burn_qed("smoke", "--out", smoked)
+    assert read_spent(smoked) == before
+
+
+def test_status_and_report(smoked: Path, tmp_path: Path) -> None:
+    told: dict[str, Any] = json.loads(burn_qed("status", smoked, "--json").stdout)
+    assert told["due"] == "pairs"  # of iteration 2
+    assert "burn-qed pairs trajectories/iter_0/search_1" in told["due_command"]
+    shown = burn_qed("status", smoked).stdout
+    for word in ("teacher-2", "iteration 1", "against baseline", "due: pairs of iteration 2"):
+        assert word in shown
+    burn_qed("report", smoked, "--out", tmp_path)
+    page = (tmp_path / "report.html").read_text()
+    assert "iteration 1" in page
+    assert "tri_with_size" in page
+    assert (tmp_path / "by_iteration_qed-core.svg").is_file()
+    refused = burn_qed(
+        "report", smoked, smoked / "eval_results/iter_0/qed-core", "--out", tmp_path, code=2
+    )
+    assert "is drawn alone" in refused.stderr
+
+
+def test_what_is_frozen_stays(smoked: Path, tmp_path: Path) -> None:
+    said = burn_qed("run", "--out", smoked, "--config", "smoke", "--set", "run.seed=1", code=2).stderr
+    assert "run.seed was 0, now 1" in said
+    assert "frozen" in burn_qed("smoke", "--out", smoked, "--set", "run.seed=1", code=2).stderr
+    moved = tmp_path / "moved"
+    shutil.copytree(smoked, moved)
+    manifest = json.loads((moved / "manifest.json").read_text())
+    manifest["toolchain"] = "embedded 4.99"
+    (moved / "manifest.json").write_text(json.dumps(manifest))
+    assert "begun with embedded 4.99" in burn_qed("smoke", "--out", moved, code=2).stderr
+
+
+def test_a_held_out_theorem_that_slips_in_is_refused(smoked: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    shutil.copytree(smoked, run)
+    assert "moved to" in burn_qed("reset", run, "--from", "1").stdout
+    assert {number for number, _ in read_done(run)} == {-1, 0}
+    assert (run / "set_aside/reset_1/models/llm/iter_1").is_dir()
+    shutil.rmtree(run / "stages/iter_0")
+    shutil.rmtree(run / "trajectories")
+    index = json.loads((run / "theorems/train.json").read_text())
+    held = theorem_set("qed-core", None, None).entries[3].fields
+    index["theorems"].append({"name": "harmless", "statement": held["statement"]})
+    (run / "theorems/train.json").write_text(json.dumps(index))
+    said = burn_qed("iterate", "0", "--out", run, code=2).stderr
+    assert "harmless, which is held out in qed-core" in said
+    assert not (run / "trajectories").exists()
+
+
+def test_what_is_asked_for_too_early_or_nowhere_is_told(smoked: Path, tmp_path: Path) -> None:
+    assert "iteration 2 is not finished" in burn_qed("iterate", "4", "--out", smoked, code=2).stderr
+    assert "holds no run" in burn_qed("run", "--out", tmp_path / "none", code=2).stderr
+    assert not (tmp_path / "none").exists()
+    said = burn_qed("run", "--out", tmp_path / "none", "--config", "nonsense", code=2).stderr
+    assert "no configuration nonsense" in said
+    wrong = tmp_path / "wrong.toml"
+    wrong.write_text("[serach]\nnodes = [3]\n")
+    said = burn_qed("run", "--out", tmp_path / "none", "--config", wrong, code=2).stderr
+    assert "did you mean search?" in said
+    assert not (tmp_path / "none").exists()
+    assert "holds no run" in burn_qed("status", tmp_path, code=2).stderr
+    search = smoked / "trajectories/iter_0/search_1"
+    assert "no expert iteration" in burn_qed("status", search, code=2).stderr
