@@ -1,4 +1,4 @@
-"""Expert iteration from the command line: the whole loop with real Lean, killed in every kind of stage."""
+"""The whole loop from the command line, with real Lean, killed in every kind of stage."""
 
 from __future__ import annotations
 
@@ -93,7 +93,8 @@ def test_it_is_complete(smoked: Path) -> None:
     done = read_done(smoked)
     assert set(done.values()) == {"done"}
     assert {name for number, name in done if number == 1} == {
-        "pairs", "policy", "export", "beside", "value", "search-1-theorems", "search-1", "eval-qed-core",
+        "pairs", "policy", "export", "beside", "value", "search-1-theorems", "search-1",
+        "eval-qed-core",
     }  # fmt: skip
     for place in ("models/llm/iter_0/model.safetensors", "models/llm/iter_1/model.safetensors",
                   "checkpoints/llm/iter_1/result.json", "checkpoints/ebm/iter_1/result.json",

@@ -23,9 +23,9 @@ from burnqed.cli.commands.data_prepare import prepare_command
 from burnqed.cli.commands.data_trace import trace_command
 from burnqed.cli.commands.data_validate import validate_command
 from burnqed.cli.progress import counted
-from burnqed.core.errors import InputError
+from burnqed.core.errors import CorruptError, InputError
 from burnqed.core.types import LeakRule
-from burnqed.data.benchmarks import BENCHMARKS, LibrarySample, is_here
+from burnqed.data.benchmarks import BENCHMARKS, Benchmark, LibrarySample, is_here, load
 from burnqed.data.choice import Choice, choose, choose_and_print
 from burnqed.data.contamination import held_out
 from burnqed.data.fetch import build, fetch
@@ -306,7 +306,10 @@ def fetch_command(
         raise InputError(f"no benchmark {name}, and no source", hint=f"one of: {', '.join(known)}")
     if revision is not None:
         raise InputError(f"{name} is pinned: it has no other revision", hint="leave out --revision")
+    kept = None if again or local is not None else _kept(benchmark)
     match benchmark.origin:
+        case _ if kept is not None:
+            index = kept
         case LibrarySample(modules) as origin if local is None:
             _, spec = compose.lean(toolchain, project, modules)
 
@@ -323,6 +326,14 @@ def fetch_command(
         return
     typer.echo(f"{index.name}: {len(index.entries)} theorems, checksum {index.checksum}")
     typer.echo(f"from {index.revision}")
+
+
+def _kept(benchmark: Benchmark) -> TheoremIndex | None:
+    """The benchmark as it is here; None where it is not, or is not what is pinned."""
+    try:
+        return load(benchmark) if is_here(benchmark) else None
+    except CorruptError:
+        return None
 
 
 # ------------------------------------------------------------------------------------ verify
