@@ -44,7 +44,17 @@ def open_run(
             f"{directory} holds a run already", hint="--resume goes on with it; --out names another"
         )
     before = read_manifest(directory)
-    before = {key: said for key, said in before.items() if key != PLACES}
+    _refuse_changes(directory, {key: said for key, said in before.items() if key != PLACES}, asked)
+
+
+def check_resumed(directory: Path, known: Mapping[str, Any]) -> None:
+    """Refuse another run as `open_run` does, by what is known before long work makes the rest known."""
+    if (directory / MANIFEST).exists():
+        before = read_manifest(directory)
+        _refuse_changes(directory, {key: before.get(key) for key in known}, known)
+
+
+def _refuse_changes(directory: Path, before: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     different = [key for key in {**before, **asked} if before.get(key) != asked.get(key)]
     if different:
         changes = ", ".join(f"{k} was {before.get(k)!r}, now {asked.get(k)!r}" for k in different)

@@ -11,7 +11,7 @@ import typer
 from burnqed.cli import compose, policies, sets, tables, values
 from burnqed.cli.progress import SetProgress
 from burnqed.core.errors import InputError
-from burnqed.core.runs import SUMMARY, open_run, publish
+from burnqed.core.runs import SUMMARY, check_resumed, open_run, publish
 from burnqed.evaluation.prove import HEARTBEATS
 from burnqed.evaluation.run import SAVE_EVERY, Plan, run, unfinished
 from burnqed.lean.pool import run_sync
@@ -85,6 +85,8 @@ def search_command(
     index = sets.chosen(theorems, leak_rule, split)
     modules = sets.modules_of(index, imports)
     sets.check_out(out)
+    if resume:  # before a Lean with other modules is set up
+        check_resumed(out, {"modules": list(modules)})
     found, spec = compose.lean(toolchain, project, modules)
     chosen = policies.choice(
         policy, model, url=url, logprobs=logprobs, prompt=prompt, prompt_tokens=prompt_tokens,
