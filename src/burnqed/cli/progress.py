@@ -21,7 +21,7 @@ from rich.progress import (
 from burnqed.search.events import Event, Expanded
 from burnqed.trajectories.schema import TheoremRecord
 
-_LINE_SECONDS = 30.0  # between two lines where there is no terminal
+LINE_SECONDS = 10.0  # between two lines where there is no terminal
 
 
 @contextmanager
@@ -85,7 +85,7 @@ class SetProgress:
         counts = f"proved {self.proved}, errors {self.errors}"
         said = f"{self._label}{counts}, {self.nodes / seconds:.1f} nodes/s"
         self._bar.update(self._task, description=said)
-        if self._lines and (now - self._last > _LINE_SECONDS or self.done == self._total):
+        if self._lines and (now - self._last > LINE_SECONDS or self.done == self._total):
             self._last = now
             fresh = self.done - self._earlier
             seconds_left = (self._total - self.done) * seconds / fresh if fresh else None
@@ -117,6 +117,6 @@ class CountedProgress:
         said = ", ".join(f"{what} {count}" for what, count in self._counts.items() if count)
         self._bar.update(self._task, completed=self._done, description=f"{self._label}: {said}")
         now = time.monotonic()
-        if self._lines and (now - self._last > _LINE_SECONDS or self._done == self._total):
+        if self._lines and (now - self._last > LINE_SECONDS or self._done == self._total):
             self._last = now
             print(f"{self._done}/{self._total} {self._label}: {said}", file=sys.stderr)

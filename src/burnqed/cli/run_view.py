@@ -22,24 +22,24 @@ _MARKS = {"done": "✓", "skipped": "–", "failed": "✗", "stopped": "■", "r
 class RunView:
     """A live table on a terminal; where there is none, a line for each begin and end."""
 
-    def __init__(self, planned: Callable[[int], Sequence[Stage]], shown: bool = True) -> None:
+    def __init__(self, planned: Callable[[int], Sequence[tuple[Stage, str]]]) -> None:
+        """`planned` gives the stages of an iteration, each with what became of it before, or ""."""
         self._console = Console(stderr=True)
         terminal = self._console.is_terminal
         self._live = Live(console=self._console, refresh_per_second=2) if terminal else None
         self._planned = planned
-        self._shown = shown
         self._began = time.monotonic()
         self._stages: dict[tuple[int, str], tuple[str, float, str]] = {}  # how, seconds, last word
         self._iteration = BASELINE
         self._stage_began = 0.0
 
     def __enter__(self) -> Self:
-        if self._live is not None and self._shown:
+        if self._live is not None:
             self._live.__enter__()
         return self
 
     def __exit__(self, *error: Any) -> None:
-        if self._live is not None and self._shown:
+        if self._live is not None:
             self._live.__exit__(*error)
 
     def begun(self, stage: Stage, log: Path) -> None:
@@ -60,18 +60,18 @@ class RunView:
         self._refresh()
 
     def _line(self, text: str) -> None:
-        if self._shown and self._live is None:
+        if self._live is None:
             print(text, file=sys.stderr, flush=True)
 
     def _refresh(self) -> None:
-        if self._live is not None and self._shown:
+        if self._live is not None:
             self._live.update(self._table())
 
     def _table(self) -> Group:
         table = Table(Column(""), Column("stage", no_wrap=True), Column("time", justify="right"), "")
-        for stage in self._planned(self._iteration):
-            how, seconds, said = self._stages.get(stage.key, ("", 0.0, ""))
-            shown = duration(seconds) if how else ""
+        for stage, before in self._planned(self._iteration):
+            how, seconds, said = self._stages.get(stage.key, (before, 0.0, ""))
+            shown = duration(seconds) if stage.key in self._stages else ""
             last = Text(said, overflow="ellipsis", no_wrap=True)
             table.add_row(_MARKS.get(how, " "), stage.name, shown, last)
         name = "baseline" if self._iteration == BASELINE else f"iteration {self._iteration}"

@@ -12,10 +12,8 @@ from typing import Any, Generic, Protocol, Self, TypeVar
 from rich.console import Console
 
 from burnqed.cli import tables
-from burnqed.cli.progress import counted, timed_bar
+from burnqed.cli.progress import LINE_SECONDS, counted, timed_bar
 from burnqed.cli.stopping import Stopping
-
-_LINE_SECONDS = 30.0  # between two lines where there is no terminal
 
 
 class Standing(Protocol):
@@ -76,7 +74,7 @@ class Watch(Generic[T]):
         self._bar.update(self._task, completed=told.step, description=said)
         now = time.monotonic()
         self._first = self._first or (told.step, now)
-        if self._lines and (now - self._last > _LINE_SECONDS or told.step == told.steps):
+        if self._lines and (now - self._last > LINE_SECONDS or told.step == told.steps):
             self._last = now
             fresh = told.step - self._first[0]
             seconds = (told.steps - told.step) * (now - self._first[1]) / fresh if fresh else None

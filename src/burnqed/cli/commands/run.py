@@ -198,8 +198,9 @@ def _work(
     return history
 
 
-def _planned(out: Path, config: Config, number: int) -> list[Stage]:
-    return stages(config, number, read_done(out))
+def _planned(out: Path, config: Config, number: int) -> list[tuple[Stage, str]]:
+    done = read_done(out)
+    return [(stage, done.get(stage.key, "")) for stage in stages(config, number, done)]
 
 
 def _leave(history: History) -> None:
