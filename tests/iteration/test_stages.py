@@ -198,6 +198,7 @@ def test_presets_are_whole(name: str) -> None:
     [
         (Config(eval=Eval(sets=())), "sets is empty"),
         (Config(eval=Eval(budgets=(0,))), "budgets"),
+        (Config(eval=Eval(sets=("a/mine.json", "b/mine.json"))), "two sets are called mine"),
         (Config(search=Search(nodes=())), "nodes is empty"),
         (Config(search=Search(policy="portfolio")), "mix or local"),
         (Config(teacher=Teacher(nodes=())), "nodes is empty"),

@@ -306,6 +306,5 @@ def test_words() -> None:
         "0.0 s", "59.9 s", "1 min 01 s", "1 h 00 min", "27 h 46 min",
     ]  # fmt: skip
     assert [figure(v, ".1%") for v in (0.5, None, "x", True)] == ["50.0%", "–", "–", "–"]
-    assert [kind_of(s) for s in ("search-1", "eval-2-qed-core", "baseline", "train-policy-0")] == [
-        "search", "eval", "baseline", "train-policy",
-    ]  # fmt: skip
+    names = ("search-1", "search-1-theorems", "eval-core-300", "policy")
+    assert [kind_of(name) for name in names] == ["search", "search", "eval", "policy"]

@@ -160,6 +160,11 @@ def read_config(given: str, settings: Sequence[str] = ()) -> Config:
     return config
 
 
+def set_name(given: str) -> str:
+    """What a held-out set is called in file names: as the benchmark, or as the index's file."""
+    return Path(given).stem if given.endswith(".json") else given
+
+
 def from_content(content: dict[str, dict[str, object]], where: str) -> Config:
     """The configuration that a run's manifest holds."""
     return sections(Config, _without_nones(content), where)
@@ -203,6 +208,11 @@ def check(config: Config) -> None:
         (config.policy.base != NANO and config.search.policy == "local" and not config.data.base
          and not config.teacher.nodes, "[data]: nothing to learn from", "give [data] base"),
     ]  # fmt: skip
+    names = [set_name(given) for given in config.eval.sets]
+    wrong += [
+        (names.count(name) > 1, f"[eval]: two sets are called {name}", "give one file another name")
+        for name in names
+    ]
     for is_so, message, hint in wrong:
         if is_so:
             raise InputError(message, hint=hint)

@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 
 from burnqed.evaluation.compare import Pairing, compare, p_text
 from burnqed.evaluation.results import IterationResult
-from burnqed.iteration.config import Config
+from burnqed.iteration.config import Config, set_name
 from burnqed.iteration.history import BASELINE, Evaluated, Gate, History, Iteration
-from burnqed.iteration.stages import set_name
 
 
 def gates_of(

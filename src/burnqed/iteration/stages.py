@@ -8,12 +8,11 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import PurePath
 from typing import Literal
 
 from burnqed.core.types import LeakRule
 from burnqed.data.benchmarks import BENCHMARKS, Packaged
-from burnqed.iteration.config import NANO, Config
+from burnqed.iteration.config import NANO, Config, set_name
 from burnqed.iteration.history import BASELINE
 
 Status = Literal["done", "skipped"]
@@ -50,11 +49,6 @@ class Stage:
 
 def folder(iteration: int) -> str:
     return "baseline" if iteration == BASELINE else f"iter_{iteration}"
-
-
-def set_name(given: str) -> str:
-    """What a held-out set is called in file names: as the benchmark, or as the index's file."""
-    return PurePath(given).stem if given.endswith(".json") else given
 
 
 def held_out(name: str) -> str:

@@ -13,7 +13,7 @@ from burnqed.core.runs import SUMMARY, publish
 from burnqed.data.index import read_index, statement_sha
 from burnqed.evaluation.compare import compare
 from burnqed.evaluation.results import IterationResult, read_result, summary_of
-from burnqed.iteration.config import Config
+from burnqed.iteration.config import Config, set_name
 from burnqed.iteration.directory import (
     Spent,
     read_done,
@@ -40,7 +40,6 @@ from burnqed.iteration.stages import (
     Stage,
     evaluation_of,
     policy_training,
-    set_name,
     stages,
     value_training,
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -90,8 +89,8 @@ def cost(history: History) -> Markup:
 
 
 def kind_of(stage: str) -> str:
-    """A stage's name without the iteration that it is of: `search-1` is a `search`."""
-    return re.split(r"-\d+(?:-|$)", stage)[0] or stage
+    """What a stage does, as the first word of its name says: `eval-core-300` is an `eval`."""
+    return stage.partition("-")[0]
 
 
 def _by_kind(stages: Iterable[StageCost]) -> dict[str, float]:
