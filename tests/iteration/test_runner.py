@@ -68,9 +68,26 @@ def test_where_the_run_can_do_without_it_is_skipped_with_the_reason(tmp_path: Pa
     assert looking.told[-1] == f"wrong skipped: {why}"
 
 
+def test_a_wrong_option_is_never_a_reason_to_skip(tmp_path: Path) -> None:
+    typo = Stage(0, "typo", ("data", "benchmarks", "--jsno"), "x.json", optional=True)
+    with pytest.raises(InfrastructureError, match="No such option: --jsno"):
+        run(tmp_path, typo)
+    assert read_done(tmp_path) == {}
+
+
+def test_what_is_there_whole_is_not_made_again(tmp_path: Path) -> None:
+    """Killed after the last rename, and before the record: making it again would be refused."""
+    stage = Stage(0, "wrong", WRONG.command, "model", whole=True)
+    with pytest.raises(InfrastructureError):
+        run(tmp_path, stage)
+    (tmp_path / "model").mkdir()
+    assert run(tmp_path, stage).told == ["wrong done: it was there"]
+    assert read_done(tmp_path) == {(0, "wrong"): "done"}
+
+
 def test_an_error_code_of_one_that_came_to_its_end_is_no_failure(tmp_path: Path) -> None:
     """A search says with its code that some theorems failed, and with its summary that it ended."""
-    stage = Stage(0, "wrong", WRONG.command, "searched")
+    stage = Stage(0, "wrong", WRONG.command, "searched", resumes=True)
     (tmp_path / "searched").mkdir()
     (tmp_path / "searched" / "summary.json").write_text("{}")
     looking = run(tmp_path, stage)
@@ -82,7 +99,9 @@ def test_the_last_error_is_of_this_time(tmp_path: Path) -> None:
     log.write_text("$ burn-qed x\nerror: old\n  fix: that\n$ burn-qed x --resume\nworking\n")
     assert last_error(log) == "working"
     log.write_text("$ burn-qed x\nsome\nerror: new\n  fix: this\n")
-    assert last_error(log) == "new; fix: this"
+    assert last_error(log) == "error: new; fix: this"
+    log.write_text("$ burn-qed x\n╭─ Error ──╮\n│ No such option: --y  │\n╰──────────╯\n")
+    assert last_error(log) == "No such option: --y"
     assert last_error(tmp_path / "absent") == ""
 
 

@@ -21,6 +21,7 @@ from burnqed.iteration.stages import Stage
 FINISHED = ("result.json", "ablation.json", SUMMARY)
 _INPUT, _ERRORS = 2, (2, 3)
 _LOOK_SECONDS = 0.2
+_ERROR = "error: "  # before what a command complains of
 _BEGUN = "$ "  # before a command's line in its log
 _TAIL = 4000  # characters of a log that are read for its last lines
 
@@ -48,25 +49,32 @@ def run_stage(run: Path, stage: Stage, lock: int, watcher: Watcher, stopped: Sto
     log = log_of(run, stage)
     log.parent.mkdir(parents=True, exist_ok=True)
     (run / stage.out).parent.mkdir(parents=True, exist_ok=True)
+    if stage.whole and (run / stage.out).exists():  # killed before its record was written
+        write_record(run, stage, "done")
+        watcher.ended(stage, "done", "it was there")
+        return Ended("done")
     note(run, stage, "begun")
     watcher.begun(stage, log)
     code = _process(run, stage, log, lock, watcher, stopped)
     note(run, stage, "ended", code)
-    if (came := stopped()) is not None:
-        watcher.ended(stage, "stopped", "")
-        return Ended("stopped", came)
-    said = last_error(log)
-    if code == 0 or (code in _ERRORS and is_finished(run / stage.out)):
+    came, said = stopped(), last_error(log)
+    if code == 0 or (code in _ERRORS and stage.resumes and is_finished(run / stage.out)):
         write_record(run, stage, "done")
         watcher.ended(stage, "done", "" if code == 0 else "with errors, which are counted")
-        return Ended("done")
-    if code == _INPUT and stage.optional:
-        write_record(run, stage, "skipped", said)
-        watcher.ended(stage, "skipped", said)
+        return Ended("done") if came is None else Ended("stopped", came)
+    if came is not None:
+        watcher.ended(stage, "stopped", "")
+        return Ended("stopped", came)
+    # A wrong option is a mistake in the configuration, and not a want of something to work with.
+    if code == _INPUT and stage.optional and said.startswith(_ERROR):
+        why = said.removeprefix(_ERROR)
+        write_record(run, stage, "skipped", why)
+        watcher.ended(stage, "skipped", why)
         return Ended("skipped")
-    watcher.ended(stage, "failed", said)
+    why = said.removeprefix(_ERROR) or "it said nothing"
+    watcher.ended(stage, "failed", why)
     raise InfrastructureError(
-        f"{stage.name} failed with exit code {code}: {said or 'it said nothing'}",
+        f"{stage.name} failed with exit code {code}: {why}",
         hint=f"{log} has all that it said; running again goes on from here",
     )
 
@@ -129,10 +137,11 @@ def last_line(log: Path) -> str:
 
 
 def last_error(log: Path) -> str:
-    """The last complaint in a log, with its fix; else its last line."""
+    """The last complaint in a log, with its fix; else what its last lines say."""
     lines = _tail(log)
     for place in range(len(lines) - 1, -1, -1):
-        if lines[place].startswith("error: "):
+        if lines[place].startswith(_ERROR):
             fix = [line for line in lines[place + 1 : place + 2] if line.startswith("fix:")]
-            return "; ".join([lines[place].removeprefix("error: "), *fix])
-    return lines[-1] if lines else ""
+            return "; ".join([lines[place], *fix])
+    words = [line.strip("│╭╮╰╯─ ") for line in lines]
+    return next((line for line in reversed(words) if line), "")

@@ -33,6 +33,7 @@ class Stage:
     command: tuple[str, ...]
     out: str
     resumes: bool = False  # it takes --resume, once it was begun
+    whole: bool = False  # what it makes is there whole or not at all, and is not made again
     optional: bool = False  # the run goes on without it where its input is not enough
     needs: tuple[str, ...] = ()  # stages of this iteration: where one was skipped, so is this
     theorems: str = ""  # the index that it searches for something to learn from
@@ -263,7 +264,8 @@ def _policy(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
     out = model_of(iteration)
     # Of weights that were trained as they are there is nothing merged that could be compared.
     verify = () if policy.base == NANO else ("--verify",)
-    yield Stage(iteration, "export", ("export", policy_training(iteration), "--out", out, *verify), out)
+    export = ("export", policy_training(iteration), "--out", out, *verify)
+    yield Stage(iteration, "export", export, out, whole=True)
 
 
 def _value(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
