@@ -19,6 +19,8 @@ import pytest
 from burnqed.data.benchmarks import theorem_set
 from burnqed.data.index import read_index
 from burnqed.iteration.directory import read_done, read_spent
+from burnqed.iteration.gates import value_answer
+from burnqed.iteration.summary import collect
 from burnqed.trajectories.store import find_trajectories, read_records
 from tests.cli.in_process import burn_qed
 from tests.cli.trainings import ENVIRONMENT
@@ -153,8 +155,8 @@ def test_what_searches_found_is_in_the_next_training(smoked: Path) -> None:
 def test_a_second_time_does_nothing(smoked: Path) -> None:
     before = read_spent(smoked)
     burn_qed("smoke", "--out", smoked)
-    answered = burn_qed("lean-start", "--out", smoked).stdout
-    assert "Does the value model help on qed-core? not shown: " in answered
+    answer = value_answer(collect(smoked))
+    assert "Does the value model help on qed-core? not shown: " in answer
     assert read_spent(smoked) == before
 
 
@@ -179,7 +181,9 @@ def test_status_and_report(smoked: Path, tmp_path: Path) -> None:
 def test_what_is_frozen_stays(smoked: Path, tmp_path: Path) -> None:
     said = burn_qed("run", "--out", smoked, "--config", "smoke", "--set", "run.seed=1", code=2).stderr
     assert "run.seed was 0, now 1" in said
-    assert "frozen" in burn_qed("smoke", "--out", smoked, "--set", "run.seed=1", code=2).stderr
+    assert "run.seed was 0" in burn_qed("smoke", "--out", smoked, "--set", "run.seed=1", code=2).stderr
+    assert "theorems.sample was 0" in burn_qed("lean-start", "--out", smoked, code=2).stderr
+    assert "frozen" in burn_qed("run", "--out", smoked, "--set", "run.seed=1", code=2).stderr
     moved = tmp_path / "moved"
     shutil.copytree(smoked, moved)
     manifest = json.loads((moved / "manifest.json").read_text())

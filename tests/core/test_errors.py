@@ -28,6 +28,7 @@ def test_pickles_with_all_it_knows(kind: type[errors.BurnQedError]) -> None:
 
 def test_exit_codes() -> None:
     assert errors.StatementError("x").exit_code == 2
+    assert errors.NotEnough("x").exit_code == 1
     assert errors.LeanDied("x").exit_code == errors.PoolClosed("x").exit_code == 3
 
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
+from tests.trajectories.samples import record
 
 from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.iteration import directory
 from burnqed.iteration.directory import locked, log_of, read_done, read_record, read_spent, record_of
 from burnqed.iteration.runner import last_error, run_stage
 from burnqed.iteration.stages import Stage
+from burnqed.trajectories.store import open_writer
 
 
 class Looking:
@@ -37,6 +40,7 @@ def run(place: Path, stage: Stage) -> Looking:
 
 
 LISTING = Stage(0, "listing", ("data", "benchmarks"), "theorems/none.json")
+NOTHING = ("pairs", "searched", "--out", "x.jsonl")
 WRONG = Stage(0, "wrong", ("data", "index", "--set", "absent", "--out", "x.json"), "x.json")
 
 
@@ -52,7 +56,7 @@ def test_a_stage_that_ends_well_is_done(tmp_path: Path) -> None:
 
 
 def test_one_whose_input_is_wrong_ends_the_run_and_is_not_done(tmp_path: Path) -> None:
-    with pytest.raises(InfrastructureError, match=r"wrong failed with exit code 2: .*absent") as caught:
+    with pytest.raises(InputError, match=r"wrong failed with exit code 2: .*absent") as caught:
         run(tmp_path, WRONG)
     assert str(log_of(tmp_path, WRONG)) in caught.value.hint
     assert read_done(tmp_path) == {}
@@ -60,17 +64,28 @@ def test_one_whose_input_is_wrong_ends_the_run_and_is_not_done(tmp_path: Path) -
 
 
 def test_where_the_run_can_do_without_it_is_skipped_with_the_reason(tmp_path: Path) -> None:
-    optional = Stage(1, "wrong", WRONG.command, WRONG.out, optional=True)
+    with open_writer(tmp_path / "searched" / "trajectories") as writer:
+        writer.add(record(1, 2), [])
+    optional = Stage(1, "pairs", NOTHING, "x.jsonl", optional=True)
     looking = run(tmp_path, optional)
-    assert read_done(tmp_path) == {(1, "wrong"): "skipped"}
-    why = read_record(record_of(tmp_path, 1, "wrong"))["why"]
-    assert "absent" in why
-    assert looking.told[-1] == f"wrong skipped: {why}"
+    assert read_done(tmp_path) == {(1, "pairs"): "skipped"}
+    why = read_record(record_of(tmp_path, 1, "pairs"))["why"]
+    assert "nothing was proved by a search" in why
+    assert looking.told[-1] == f"pairs skipped: {why}"
+    with pytest.raises(InfrastructureError, match="pairs failed with exit code 1"):
+        run(tmp_path, Stage(2, "pairs", NOTHING, "x.jsonl"))
+
+
+def test_bad_input_is_never_a_reason_to_skip(tmp_path: Path) -> None:
+    wrong = Stage(1, "wrong", WRONG.command, WRONG.out, optional=True)
+    with pytest.raises(InputError, match="absent"):
+        run(tmp_path, wrong)
+    assert read_done(tmp_path) == {}
 
 
 def test_a_wrong_option_is_never_a_reason_to_skip(tmp_path: Path) -> None:
     typo = Stage(0, "typo", ("data", "benchmarks", "--jsno"), "x.json", optional=True)
-    with pytest.raises(InfrastructureError, match="No such option: --jsno"):
+    with pytest.raises(InputError, match="No such option: --jsno"):
         run(tmp_path, typo)
     assert read_done(tmp_path) == {}
 
@@ -78,20 +93,31 @@ def test_a_wrong_option_is_never_a_reason_to_skip(tmp_path: Path) -> None:
 def test_what_is_there_whole_is_not_made_again(tmp_path: Path) -> None:
     """Killed after the last rename, and before the record: making it again would be refused."""
     stage = Stage(0, "wrong", WRONG.command, "model", whole=True)
-    with pytest.raises(InfrastructureError):
+    with pytest.raises(InputError):
         run(tmp_path, stage)
     (tmp_path / "model").mkdir()
     assert run(tmp_path, stage).told == ["wrong done: it was there"]
     assert read_done(tmp_path) == {(0, "wrong"): "done"}
 
 
+@pytest.mark.lean
 def test_an_error_code_of_one_that_came_to_its_end_is_no_failure(tmp_path: Path) -> None:
     """A search says with its code that some theorems failed, and with its summary that it ended."""
+    unread = {"theorems": [{"name": "odd", "statement": "", "error": "nobody can read it"}]}
+    (tmp_path / "odd.json").write_text(json.dumps(unread))
+    command = ("search", "--theorems", "odd.json", "--nodes", "1", "--out", "searched")
+    looking = run(tmp_path, Stage(0, "search-1", command, "searched", resumes=True))
+    assert looking.told[-1].startswith("search-1 done: with errors")
+
+
+def test_a_summary_from_before_is_no_end_of_this_time(tmp_path: Path) -> None:
+    """Whoever is refused must not count as done because another was done there once."""
     stage = Stage(0, "wrong", WRONG.command, "searched", resumes=True)
     (tmp_path / "searched").mkdir()
     (tmp_path / "searched" / "summary.json").write_text("{}")
-    looking = run(tmp_path, stage)
-    assert looking.told[-1].startswith("wrong done: with errors")
+    with pytest.raises(InputError):
+        run(tmp_path, stage)
+    assert read_done(tmp_path) == {}
 
 
 def test_the_last_error_is_of_this_time(tmp_path: Path) -> None:

@@ -197,10 +197,15 @@ def test_presets_are_whole(name: str) -> None:
     ("config", "said"),
     [
         (Config(eval=Eval(sets=())), "sets is empty"),
-        (Config(eval=Eval(budgets=(0,))), "budgets"),
+        (Config(eval=Eval(budgets=(0,))), r"\[eval\]: budgets is 0"),
+        (Config(eval=Eval(sets=("nope",))), "there is no set nope"),
+        (Config(eval=Eval(sets=("qed-core", "a/train.json"))), "a set called train is held out"),
+        (Config(search=Search(sample=-3)), r"\[search\]: sample is -3"),
+        (Config(data=Data(easy_share=2.0)), "easy_share is 2"),
+        (Config(data=Data(base=("absent.jsonl",))), r"there is no absent\.jsonl"),
         (Config(eval=Eval(sets=("a/mine.json", "b/mine.json"))), "two sets are called mine"),
         (Config(search=Search(nodes=())), "nodes is empty"),
-        (Config(search=Search(policy="portfolio")), "mix or local"),
+        (Config(search=Search(policy="portfolio")), "no policy portfolio"),
         (Config(teacher=Teacher(nodes=())), "nodes is empty"),
     ],
 )

@@ -47,7 +47,7 @@ def print_stages(history: History) -> None:
     for one in history.iterations:
         for number, stage in enumerate(one.stages):
             label = "" if number else one.label
-            state = "done" if stage.done else "begun"
+            state = "skipped" if stage.skipped else "done" if stage.done else "begun"
             table.add_row(label, stage.name, state, str(stage.runs), duration(stage.seconds))
         if one.stages:
             table.add_row("", "in all", "", "", duration(sum(s.seconds for s in one.stages)))

@@ -3,7 +3,8 @@
     BurnQedError
     ├── InputError               exit 2: what the user gave is wrong; running again will not help
     │   ├── StatementError       Lean does not accept the statement, or there is no such theorem
-    │   └── ConfigError          a configuration key or value
+    │   ├── ConfigError          a configuration key or value
+    │   └── NotEnough            exit 1: nothing is wrong with it, and there is not enough of it
     └── InfrastructureError      exit 3: says nothing about any theorem or tactic
         ├── SetupError           a toolchain, model or file that must be there is not
         │   ├── NetworkError     it could not be fetched
@@ -51,6 +52,10 @@ class StatementError(InputError):
 
 class ConfigError(InputError):
     pass
+
+
+class NotEnough(InputError):
+    exit_code = 1
 
 
 class InfrastructureError(BurnQedError):

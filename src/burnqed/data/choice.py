@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from burnqed.core.errors import InputError
+from burnqed.core.errors import InputError, NotEnough
 from burnqed.data.contamination import Held
 from burnqed.data.index import parse_index, statement_sha
 from burnqed.data.library import sample
@@ -108,7 +108,7 @@ def _some(entries: list[Entry], left_out: Counter[str]) -> Chosen:
         return Chosen(entries, {why: count for why, count in left_out.items() if count})
     if left_out[_PROVED]:
         told = ", ".join(f"{count} {why}" for why, count in left_out.items() if count)
-        raise InputError(
+        raise NotEnough(
             f"--unproved leaves no theorem: {told}",
             hint="there is nothing more to prove in it; take another set, or leave out --unproved",
         )

@@ -13,9 +13,35 @@ from pathlib import Path
 
 from burnqed.core.config import as_content, overridden, read_toml, sections
 from burnqed.core.errors import InputError
+from burnqed.data.benchmarks import BENCHMARKS
 
 NANO = "nano"  # random weights: nothing that could be asked before it is trained
 PRESETS = ("smoke", "lean-start", "from-nothing")
+TRAIN_NAME = "train"  # theorems/train.json
+_ANY = float("inf")
+_LIMITS: dict[str, dict[str, tuple[float, float]]] = {
+    "run": {"workers": (1, _ANY)},
+    "theorems": {"sample": (0, _ANY)},
+    "teacher": {"nodes": (1, _ANY), "candidates": (1, _ANY)},
+    "data": {"base_sample": (0, _ANY), "extra_weight": (1, _ANY), "easy_share": (0, 1),
+             "val_share": (0, 0.9)},
+    "policy": {"lr": (0, 1), "lr_decay": (1e-6, 1), "first_epochs": (1, _ANY), "epochs": (1, _ANY),
+               "batch": (1, _ANY), "accumulate": (1, _ANY)},
+    "search": {"nodes": (1, _ANY), "escalate": (0.01, 100), "sample": (0, _ANY),
+               "candidates": (1, _ANY), "noise_nodes": (0, _ANY), "noise_temperature": (0.01, 100),
+               "noise_sample": (0, _ANY)},
+    "value": {"first": (1, _ANY), "siblings": (0, _ANY), "beside_nodes": (0, _ANY),
+              "beside_steps": (1, _ANY), "candidates": (1, _ANY), "val_share": (0, 0.9)},
+    "eval": {"sample": (0, _ANY), "budgets": (1, _ANY), "candidates": (1, _ANY)},
+    "stop": {"patience": (0, _ANY), "min_gain": (0, _ANY), "errors": (0, 1)},
+}  # fmt: skip
+_CHOICES = (
+    ("theorems", "split", ("train", "val", "test", "")),
+    ("theorems", "leak_rule", ("self", "module")),
+    ("search", "policy", ("mix", "local")),
+    ("value", "model", ("words", "policy")),
+    ("run", "device", ("auto", "cpu", "cuda")),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,7 +51,9 @@ class Run:
     seed: int = 0
     workers: int | None = None
     toolchain: str | None = None
-    device: str = "auto"
+    device: str = (
+        "auto"  # of models in searches and evaluations; a training takes the GPU if there is one
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,11 +204,13 @@ def _without_nones(content: dict[str, dict[str, object]]) -> dict[str, dict[str,
 
 
 def _placed(config: Config, folder: Path) -> Config:
-    """Names that are files beside the configuration, as absolute paths; what is no file is a name."""
+    """Names that are files beside the configuration, as absolute paths; what has a meaning keeps it."""
 
     def place(name: str) -> str:
         path = folder / name
-        return str(path.resolve()) if name and path.exists() else name
+        if not name or name == NANO or name in BENCHMARKS or not path.exists():
+            return name
+        return str(path.resolve())
 
     return replace(
         config,
@@ -192,27 +222,40 @@ def _placed(config: Config, folder: Path) -> Config:
 
 
 def check(config: Config) -> None:
-    """What the types do not say; each stage checks the rest of its own options."""
+    """What the types do not say, before anything is begun; each stage checks its own options."""
+    for section, limits in _LIMITS.items():
+        for key, (low, high) in limits.items():
+            value = getattr(getattr(config, section), key)
+            for one in value if isinstance(value, tuple) else (value,):
+                if one is not None and not low <= one <= high:
+                    end = "or more" if high == _ANY else f"to {high:g}"
+                    raise InputError(f"[{section}]: {key} is {one:g}", hint=f"give {low:g} {end}")
+    for section, key, known in _CHOICES:
+        value = getattr(getattr(config, section), key)
+        if value not in known:
+            words = ", ".join(word for word in known if word)
+            raise InputError(f"[{section}]: no {key} {value}", hint=f"there are: {words}")
     wrong = [
         (not config.eval.sets, "[eval]: sets is empty", "name a benchmark, such as qed-core"),
-        (not config.eval.budgets or min(config.eval.budgets) < 1, "[eval]: budgets are nodes", ""),
-        (not config.search.nodes or min(config.search.nodes) < 1, "[search]: nodes is empty", ""),
-        (not config.data.base and (not config.teacher.nodes or min(config.teacher.nodes) < 1),
-         "[teacher]: nodes is empty", "without [data] base the teacher is all there is"),
+        (not config.eval.budgets, "[eval]: budgets is empty", "numbers of nodes, such as [30, 100]"),
+        (not config.search.nodes, "[search]: nodes is empty", "budgets of its rounds, such as [4, 16]"),
+        (not (config.data.base or config.teacher.nodes), "[teacher]: nodes is empty",
+         "without [data] base the teacher is all there is"),
         (not (config.theorems.set or config.theorems.modules), "[theorems]: no set and no modules", ""),
-        (config.theorems.split not in ("train", "val", "test", ""), "[theorems]: no such split", ""),
-        (config.search.policy not in ("mix", "local"), "[search]: policy is mix or local", ""),
-        (config.value.model not in ("words", "policy"), "[value]: model is words or policy", ""),
-        (config.value.first < 1, "[value]: first is 1 or later", "it learns from earlier searches"),
-        (not 0 < config.policy.lr_decay <= 1, "[policy]: lr_decay is above 0 and at most 1", ""),
-        (config.policy.base != NANO and config.search.policy == "local" and not config.data.base
-         and not config.teacher.nodes, "[data]: nothing to learn from", "give [data] base"),
     ]  # fmt: skip
     names = [set_name(given) for given in config.eval.sets]
-    wrong += [
-        (names.count(name) > 1, f"[eval]: two sets are called {name}", "give one file another name")
-        for name in names
-    ]
+    for name in names:
+        twice = names.count(name) > 1
+        wrong.append((twice, f"[eval]: two sets are called {name}", "give one file another name"))
+        reserved = name == TRAIN_NAME
+        wrong.append(
+            (reserved, f"[eval]: a set called {name} is held out", "give the file another name")
+        )
+    for given in (*config.eval.sets, *filter(None, [config.theorems.set])):
+        here = given in BENCHMARKS or (given.endswith(".json") and Path(given).is_file())
+        wrong.append((not here, f"there is no set {given}", "a benchmark's name, or an INDEX.json"))
+    for given in config.data.base:
+        wrong.append((not Path(given).exists(), f"[data]: there is no {given}", "files of pairs"))
     for is_so, message, hint in wrong:
         if is_so:
             raise InputError(message, hint=hint)

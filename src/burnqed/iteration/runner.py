@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from burnqed.core.errors import InfrastructureError
+from burnqed.core.errors import InfrastructureError, InputError, NotEnough
 from burnqed.core.runs import MANIFEST, SUMMARY
 from burnqed.iteration.directory import log_of, note, write_record
 from burnqed.iteration.stages import Stage
@@ -19,7 +19,7 @@ from burnqed.iteration.stages import Stage
 # What a command writes when it came to its end: those that go on where single theorems fail may then
 # say so with an exit code, and are done all the same. The failures are counted, and a gate looks.
 FINISHED = ("result.json", "ablation.json", SUMMARY)
-_INPUT, _ERRORS = 2, (2, 3)
+_ERRORS = (2, 3)
 _LOOK_SECONDS = 0.2
 _ERROR = "error: "  # before what a command complains of
 _BEGUN = "$ "  # before a command's line in its log
@@ -53,41 +53,44 @@ def run_stage(run: Path, stage: Stage, lock: int, watcher: Watcher, stopped: Sto
         write_record(run, stage, "done")
         watcher.ended(stage, "done", "it was there")
         return Ended("done")
+    before = _finished(run / stage.out)
     note(run, stage, "begun")
     watcher.begun(stage, log)
     code = _process(run, stage, log, lock, watcher, stopped)
     note(run, stage, "ended", code)
     came, said = stopped(), last_error(log)
-    if code == 0 or (code in _ERRORS and stage.resumes and is_finished(run / stage.out)):
+    finished = stage.resumes and _finished(run / stage.out) != before
+    if code == 0 or (code in _ERRORS and finished):
         write_record(run, stage, "done")
         watcher.ended(stage, "done", "" if code == 0 else "with errors, which are counted")
         return Ended("done") if came is None else Ended("stopped", came)
     if came is not None:
         watcher.ended(stage, "stopped", "")
         return Ended("stopped", came)
-    # A wrong option is a mistake in the configuration, and not a want of something to work with.
-    if code == _INPUT and stage.optional and said.startswith(_ERROR):
-        why = said.removeprefix(_ERROR)
+    why = said.removeprefix(_ERROR) or "it said nothing"
+    if code == NotEnough.exit_code and stage.optional:
         write_record(run, stage, "skipped", why)
         watcher.ended(stage, "skipped", why)
         return Ended("skipped")
-    why = said.removeprefix(_ERROR) or "it said nothing"
     watcher.ended(stage, "failed", why)
-    raise InfrastructureError(
+    kind = InputError if code == InputError.exit_code else InfrastructureError
+    raise kind(
         f"{stage.name} failed with exit code {code}: {why}",
         hint=f"{log} has all that it said; running again goes on from here",
     )
 
 
-def is_finished(out: Path) -> bool:
-    return any((out / name).is_file() for name in FINISHED)
+def _finished(out: Path) -> list[int]:
+    """When what a finished command writes was written: another time than before, it ended this time."""
+    files = (out / name for name in FINISHED)
+    return [file.stat().st_mtime_ns for file in files if file.is_file()]
 
 
 def _process(run: Path, stage: Stage, log: Path, lock: int, watcher: Watcher, stopped: Stopped) -> int:
-    again = ("--resume",) if stage.resumes and _is_begun(run / stage.out) else ()
+    again = _again(run, stage)
     arguments = (*stage.command, *again)
     with log.open("ab") as output:
-        output.write(f"{_BEGUN}{stage.shown}{' --resume' if again else ''}\n".encode())
+        output.write(f"{_BEGUN}{typed(run, stage)}\n".encode())
         output.flush()
         process = subprocess.Popen(
             [sys.executable, "-P", "-m", "burnqed.iteration.child", str(os.getpid()), *arguments],
@@ -112,6 +115,15 @@ def _process(run: Path, stage: Stage, log: Path, lock: int, watcher: Watcher, st
         if process.poll() is None:  # a second Ctrl-C
             process.kill()
             process.wait()
+
+
+def typed(run: Path, stage: Stage) -> str:
+    """The command as a user would type it in the run's directory now."""
+    return " ".join((stage.shown, *_again(run, stage)))
+
+
+def _again(run: Path, stage: Stage) -> tuple[str, ...]:
+    return ("--resume",) if stage.resumes and _is_begun(run / stage.out) else ()
 
 
 def _is_begun(out: Path) -> bool:

@@ -12,13 +12,13 @@ from typing import Literal
 
 from burnqed.core.types import LeakRule
 from burnqed.data.benchmarks import BENCHMARKS, Packaged
-from burnqed.iteration.config import NANO, Config, set_name
+from burnqed.iteration.config import NANO, TRAIN_NAME, Config, set_name
 from burnqed.iteration.history import BASELINE
 
 Status = Literal["done", "skipped"]
 Done = Mapping[tuple[int, str], Status]  # by iteration and stage
 
-TRAIN = "theorems/train.json"
+TRAIN = f"theorems/{TRAIN_NAME}.json"
 TEACHER = "trajectories/teacher"
 TEACHER_PAIRS = f"{TEACHER}/pairs.jsonl"
 VALUE = "value"

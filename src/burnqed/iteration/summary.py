@@ -107,8 +107,14 @@ def _iteration(
 
 def _cost(stage: Stage, done: Done, spent: Mapping[tuple[int, str], Spent]) -> StageCost:
     took = spent.get(stage.key, Spent(0, 0.0))
-    is_done = stage.key in done
-    return StageCost(stage.name, stage.shown, is_done, took.runs, round(took.seconds, 3))
+    return StageCost(
+        name=stage.name,
+        command=stage.shown,
+        done=stage.key in done,
+        runs=took.runs,
+        seconds=round(took.seconds, 3),
+        skipped=done.get(stage.key) == "skipped",
+    )
 
 
 def _evaluated(place: Path) -> Evaluated:

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from burnqed.core.errors import InputError
+from burnqed.core.errors import CorruptError, InputError, NotEnough
 from burnqed.core.runs import publish
 from burnqed.data.contamination import held_out
 from burnqed.data.index import TheoremIndex, statement_sha
@@ -74,9 +74,17 @@ def harvest(
     runs: Sequence[Path], without: Sequence[TheoremIndex], rules: Rules, on_problem: OnProblem
 ) -> Harvest:
     """The pairs of all runs' proofs. The same runs in the same order give the same."""
-    told, best = _read(runs, on_problem)
+    problems: list[str] = []
+
+    def tell(problem: str) -> None:
+        problems.append(problem)
+        on_problem(problem)
+
+    told, best = _read(runs, tell)
+    if not best and problems:  # who knows what was in them
+        raise CorruptError(f"no proof can be read: {problems[0]}", hint="restore the run from a copy")
     if not best:
-        raise InputError(
+        raise NotEnough(
             f"nothing was proved by a search in {', '.join(map(str, runs))}",
             hint="`burn-qed summary RUN` says what became of its theorems",
         )
@@ -227,8 +235,8 @@ def _new_steps(taken: _Taken, seen: set[tuple[str, str]]) -> list[Step]:
 
 def _refuse_nothing(proved: int, held: int, easy: int, rules: Rules) -> None:
     if held == proved:
-        raise InputError(f"all {proved} proved theorems are in a set of --without")
-    raise InputError(
+        raise NotEnough(f"all {proved} proved theorems are in a set of --without")
+    raise NotEnough(
         f"nothing is left: {easy} theorems have proofs of one step and none a longer one, and "
         f"--easy-share {rules.easy_share:g} is the share of such",
         hint="--easy-share 1 keeps them all; a longer search finds longer proofs",

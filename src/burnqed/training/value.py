@@ -18,7 +18,7 @@ from typing import Any, Protocol
 
 import torch
 
-from burnqed.core.errors import InputError
+from burnqed.core.errors import InputError, NotEnough
 from burnqed.core.runs import MANIFEST, open_run, read_manifest
 from burnqed.data.splits import split_of
 from burnqed.policy.models.names import BEST
@@ -135,7 +135,7 @@ def split_groups(found: Contrasts, share: float, slower: bool = False) -> Split:
     search should not begin with either.
     """
     if not found.groups:
-        raise InputError(
+        raise NotEnough(
             f"nothing to learn from: of {found.positives} states on the paths of proofs, none has a "
             "sibling that was explored and given up",
             hint=_MORE,
@@ -148,7 +148,7 @@ def split_groups(found: Contrasts, share: float, slower: bool = False) -> Split:
     train, val, test = _apart(*sides)
     counts = [len({group.theorem for group in side}) for side in (train, val, test)]
     if min(counts) < _FEWEST:
-        raise InputError(
+        raise NotEnough(
             f"{len(groups)} groups of {sum(counts)} theorems are too few: {counts[0]} theorems "
             f"learn, {counts[1]} choose the best step and {counts[2]} judge it; each needs {_FEWEST}",
             hint=f"{_MORE}; or another --val-share",

@@ -139,7 +139,8 @@ def index(
 
         burn-qed data index --leandojo random/test.json --project ~/mathlib4 --out leandojo.json
 
-    Exit codes: 0 written, 2 bad input, or written with some theorems that could not be read.
+    Exit codes: 0 written, 1 --unproved leaves no theorem, 2 bad input, or written with some theorems
+    that could not be read.
     """
     options = {
         "--module": module, "--lean": lean, "--leandojo": leandojo, "--jsonl": jsonl, "--set": given,

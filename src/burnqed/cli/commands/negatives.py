@@ -12,7 +12,7 @@ import typer
 from burnqed.cli import compose, policies, sets, tables
 from burnqed.cli.progress import SetProgress
 from burnqed.cli.values import Guide
-from burnqed.core.errors import InputError
+from burnqed.core.errors import NotEnough
 from burnqed.core.runs import SUMMARY, open_run, publish
 from burnqed.core.types import Theorem
 from burnqed.evaluation.negatives import Effort, checksum, look_beside, paths
@@ -86,8 +86,8 @@ def negatives_command(
 
         burn-qed negatives runs/teacher --theorems library.json --out runs/beside
 
-    Exit codes: 0 all proofs were looked at, 2 bad input, 3 some could not be because Lean failed or a
-    proof no longer replays, 130 or 143 stopped by a signal.
+    Exit codes: 0 all proofs were looked at, 1 there is none that is long enough, 2 bad input, 3 some
+    could not be because Lean failed or a proof no longer replays, 130 or 143 stopped by a signal.
     """
     from burnqed.trajectories.store import find_trajectories, iter_rows, open_writer, read_records
 
@@ -96,7 +96,7 @@ def negatives_command(
     found_paths = paths(*(iter_rows(find_trajectories(run), tables.warn) for run in runs))
     todo = [t for t in index.theorems if len(found_paths.get(t.name, ())) >= min_steps]
     if not todo:
-        raise InputError(
+        raise NotEnough(
             f"no theorem of {index.name} has a proof of {min_steps} steps or more in "
             + ", ".join(map(str, runs)),
             hint="--theorems is the set that the runs searched; `burn-qed summary RUN` lists proofs",

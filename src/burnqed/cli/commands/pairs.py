@@ -49,7 +49,7 @@ def pairs_command(
 
         burn-qed train policy --data base.jsonl --extra-data pairs.jsonl --base nano --out models/first
 
-    Exit codes: 0 written, 2 bad input, or no proof is left.
+    Exit codes: 0 written, 1 no proof is left, 2 bad input, 3 a run is damaged.
     """
     from burnqed.training.harvest import Rules, harvest, report_path, write_harvest
 

@@ -13,7 +13,6 @@ import typer
 from burnqed.cli import compose, iteration_tables, sets, tables
 from burnqed.cli.run_view import RunView
 from burnqed.cli.stopping import Stopping
-from burnqed.core.config import as_content
 from burnqed.core.errors import InputError
 from burnqed.core.runs import MANIFEST
 from burnqed.iteration import rounds
@@ -133,9 +132,8 @@ def lean_start_command(
 
     Exit codes: as of `burn-qed run`. The answer no is exit code 0: it is a result.
     """
-    preset = None if (out / MANIFEST).exists() else "lean-start"
     history = _work(
-        out, preset, settings, as_json, lambda work: rounds.run(work, iterations), ends=False
+        out, "lean-start", settings, as_json, lambda work: rounds.run(work, iterations), ends=False
     )
     if not as_json:
         typer.echo(value_answer(history))
@@ -153,8 +151,7 @@ def smoke_command(
 
     Exit codes: as of `burn-qed run`.
     """
-    preset = None if (out / MANIFEST).exists() else "smoke"
-    _work(out, preset, settings, as_json, lambda work: rounds.run(work, 2))
+    _work(out, "smoke", settings, as_json, lambda work: rounds.run(work, 2))
 
 
 # ------------------------------------------------------------------------------------- working
@@ -217,7 +214,8 @@ def _open(out: Path, wanted: Config | None) -> Config:
         return wanted
     config, manifest = read_run(out)
     if wanted is not None:
-        _refuse_changes(out, config, wanted)
+        _refuse_changes(out, manifest, rounds.manifest(wanted, manifest["toolchain"]))
+        config = wanted  # the same, with files where they are now
     _compare(manifest, rounds.manifest(config, _toolchain(config)))
     return config
 
@@ -227,8 +225,8 @@ def _toolchain(config: Config) -> str:
     return found.label
 
 
-def _refuse_changes(out: Path, frozen: Config, wanted: Config) -> None:
-    before, now = as_content(frozen), as_content(wanted)
+def _refuse_changes(out: Path, frozen: dict[str, Any], wanted: dict[str, Any]) -> None:
+    before, now = _by_content(frozen), _by_content(wanted)
     changed = [
         f"{section}.{key} was {before[section].get(key)!r}, now {value!r}"
         for section, own in now.items()
@@ -242,10 +240,30 @@ def _refuse_changes(out: Path, frozen: Config, wanted: Config) -> None:
         )
 
 
+def _by_content(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The configuration with checksums for files: what a file is does not depend on where it lies."""
+    known: dict[str, str] = manifest["checksums"]
+
+    def content(value: Any) -> Any:
+        if isinstance(value, list):
+            return [content(one) for one in value]
+        return known.get(value, value) if isinstance(value, str) else value
+
+    return {
+        section: {key: content(value) for key, value in own.items()}
+        for section, own in manifest["config"].items()
+    }
+
+
 def _compare(before: dict[str, Any], now: dict[str, Any]) -> None:
     """What may not change under a run's feet, and what may, but is to be known."""
-    for name, checksum in before["checksums"].items():
-        if name in now["checksums"] and now["checksums"][name] != checksum:
+    for name, checksum in now["checksums"].items():
+        if not checksum:
+            raise InputError(
+                f"{name} is not on this machine, and the run needs it",
+                hint="put it there, or name its new place with --config; it has to be the same file",
+            )
+        if checksum not in before["checksums"].values():
             raise InputError(
                 f"{name} is not what it was when the run began",
                 hint="put the old one back, or begin another run",

@@ -13,6 +13,7 @@ from burnqed.iteration import rounds
 from burnqed.iteration.directory import locked, read_done, read_run
 from burnqed.iteration.history import BASELINE
 from burnqed.iteration.plan import due, first_incomplete
+from burnqed.iteration.runner import typed
 from burnqed.iteration.summary import to_json, write_summary
 
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run of expert iteration.")]
@@ -31,22 +32,31 @@ def status_command(run: RunArgument, as_json: compose.JsonOption = False) -> Non
     last = max((number for number, _ in done), default=BASELINE)
     number = first_incomplete(config, done, last)
     following = due(config, last + 1 if number is None else number, done)
+    command = "" if following is None else typed(run, following.stage)
     if as_json:
         content = to_json(history) | {"due": following and following.stage.name,
-                                      "due_command": following and following.stage.shown}  # fmt: skip
+                                      "due_command": command}  # fmt: skip
         typer.echo(json.dumps(content, ensure_ascii=False))
         return
     iteration_tables.print_stages(history)
     iteration_tables.print_history(history)
     if following is not None:
         label = "baseline" if following.stage.iteration == BASELINE else following.stage.iteration
-        typer.echo(f"due: {following.stage.name} of iteration {label}: {following.stage.shown}")
+        typer.echo(f"due: {following.stage.name} of iteration {label}: {command}")
+    if history.ended:
+        typer.echo(f"`burn-qed run` goes no further: {history.ended}")
 
 
 def reset_command(
     run: RunArgument,
     first: Annotated[
-        int, typer.Option("--from", min=0, metavar="N", help="The first iteration to set aside.")
+        int,
+        typer.Option(
+            "--from",
+            min=-1,
+            metavar="N",
+            help="The first iteration to set aside; -1: the baseline too.",
+        ),
     ] = 0,
 ) -> None:
     """Go back to the base model: set aside what iterations made, so that the next run begins again.

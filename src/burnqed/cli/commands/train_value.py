@@ -136,8 +136,9 @@ def value_command(
         burn-qed train value --data runs/second --model models/nano --resume-from values/first
         --out values/second
 
-    Exit codes: 0 trained (the verdict may still be no), 2 the data or an option is wrong, 3 a package,
-    memory, the loss or the temperature failed, 130 or 143 stopped by a signal.
+    Exit codes: 0 trained (the verdict may still be no), 1 there is not enough to learn from, 2 the data
+    or an option is wrong, 3 a package, memory, the loss or the temperature failed, 130 or 143 stopped
+    by a signal.
     """
     sets.check_out(out)
     if epochs is not None and steps is not None:
