@@ -76,6 +76,16 @@ def test_where_the_run_can_do_without_it_is_skipped_with_the_reason(tmp_path: Pa
         run(tmp_path, Stage(2, "pairs", NOTHING, "x.jsonl"))
 
 
+def test_a_bug_is_never_a_reason_to_skip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It ends with the same exit code, and with a traceback."""
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "burnqed").mkdir()
+    (tmp_path / "broken" / "burnqed" / "__init__.py").write_text("raise RuntimeError('a bug')")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path / "broken"))
+    with pytest.raises(InfrastructureError, match="exit code 1: RuntimeError: a bug"):
+        run(tmp_path, Stage(1, "pairs", NOTHING, "x.jsonl", optional=True))
+
+
 def test_bad_input_is_never_a_reason_to_skip(tmp_path: Path) -> None:
     wrong = Stage(1, "wrong", WRONG.command, WRONG.out, optional=True)
     with pytest.raises(InputError, match="absent"):

@@ -151,7 +151,9 @@ def set_aside(run: Path, first: int) -> Path | None:
     made = [path for path, number in _made(run) if number >= first]
     records = [path for path in made if path.parent.name == STAGES]
     moved = [record for place in records for record in place.glob("*.json") if not _taught(record)]
-    moved += [path for path in made if path not in records]
+    others = [path for path in made if path not in records]
+    # An export that is there counts as made: it goes before the training that it is of.
+    moved += sorted(others, key=lambda path: "models" not in path.parts)
     if not moved:
         return None
     places = (run / _ASIDE / f"reset_{k}" for k in count(1))

@@ -68,7 +68,8 @@ def run_stage(run: Path, stage: Stage, lock: int, watcher: Watcher, stopped: Sto
         watcher.ended(stage, "stopped", "")
         return Ended("stopped", came)
     why = said.removeprefix(_ERROR) or "it said nothing"
-    if code == NotEnough.exit_code and stage.optional:
+    # Python ends with the same code where nothing was caught, but then it says something else.
+    if code == NotEnough.exit_code and stage.optional and said.startswith(_ERROR):
         write_record(run, stage, "skipped", why)
         watcher.ended(stage, "skipped", why)
         return Ended("skipped")

@@ -10,7 +10,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from burnqed.core.types import LeakRule
 from burnqed.data.benchmarks import BENCHMARKS, Packaged
 from burnqed.iteration.config import NANO, TRAIN_NAME, Config, set_name
 from burnqed.iteration.history import BASELINE
@@ -132,13 +131,12 @@ def _theorem_sets(config: Config) -> Iterator[Stage]:
         source = ["--set", theorems.set]
     else:
         source = [part for module in theorems.modules for part in ("--module", module)]
-    rule: LeakRule | str = theorems.leak_rule
     without = [part for given in config.eval.sets for part in ("--without", given)]
     split = ["--split", theorems.split] if theorems.split else []
     drawn = ("--sample", str(theorems.sample)) if theorems.sample else ()
     command = (
         "data", "index", *source, *split, *without, *drawn, "--seed", _seed(config),
-        "--leak-rule", rule, *_lean(config), "--out", TRAIN,
+        "--leak-rule", theorems.leak_rule, *_lean(config), "--out", TRAIN,
     )  # fmt: skip
     yield Stage(at, "theorems", command, TRAIN)
 
@@ -329,14 +327,8 @@ def untrained(config: Config) -> tuple[str, ...]:
     """What there is before any training: the base model, or the portfolio where that is random."""
     if config.policy.base == NANO:
         return ("--policy", "portfolio")
-    return (
-        "--policy",
-        config.search.policy,
-        "--model",
-        config.policy.base,
-        "--device",
-        config.run.device,
-    )
+    model = ("--model", config.policy.base, "--device", config.run.device)
+    return ("--policy", config.search.policy, *model)
 
 
 # ------------------------------------------------------------------------------------ options
