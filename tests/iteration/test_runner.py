@@ -11,6 +11,7 @@ from tests.trajectories.samples import record
 from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.iteration import directory
 from burnqed.iteration.directory import locked, log_of, read_done, read_record, read_spent, record_of
+from burnqed.iteration.rounds import set_aside
 from burnqed.iteration.runner import last_error, run_stage
 from burnqed.iteration.stages import Stage
 from burnqed.trajectories.store import open_writer
@@ -166,6 +167,24 @@ def test_a_directory_with_something_else_in_it_is_left_alone(tmp_path: Path) -> 
     with pytest.raises(InputError, match="not empty"):
         directory.freeze(tmp_path, {})
     assert [path.name for path in tmp_path.iterdir()] == ["thesis.tex"]
+
+
+def test_a_reset_moves_iterations_and_keeps_what_the_teacher_found(tmp_path: Path) -> None:
+    place = tmp_path / "set_aside" / "run"  # whatever the folders above are called
+    made = ["stages/baseline/theorems.json", "stages/iter_0/teacher-1.json",
+            "stages/iter_0/policy.json",
+            "models/llm/iter_0/x", "trajectories/teacher/x", "eval_results/baseline/x"]  # fmt: skip
+    for name in made:
+        (place / name).parent.mkdir(parents=True, exist_ok=True)
+        (place / name).write_text("{}")
+    moved = set_aside(place, 0)
+    assert moved is not None
+    gone = {name for name in made if not (place / name).exists()}
+    assert gone == {"stages/iter_0/policy.json", "models/llm/iter_0/x"}
+    assert all((moved / name).exists() for name in gone)
+    assert set_aside(place, 0) is None
+    assert set_aside(place, -1) == place / "set_aside" / "reset_2"
+    assert not (place / "eval_results/baseline").exists()
 
 
 # ---------------------------------------------------------------------------------------- lock

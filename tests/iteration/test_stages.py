@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -191,6 +192,22 @@ def test_what_is_due_is_the_first_that_is_not_done() -> None:
 @pytest.mark.parametrize("name", ["smoke", "lean-start", "from-nothing"])
 def test_presets_are_whole(name: str) -> None:
     check(read_config(name))
+
+
+def test_names_keep_their_meaning_where_folders_are_called_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("nano", "qed-core"):
+        (tmp_path / name).mkdir()
+    monkeypatch.chdir(tmp_path)
+    config = read_config("smoke", ["run.seed=1"])
+    assert (config.policy.base, config.eval.sets) == ("nano", ("qed-core",))
+
+
+def test_files_are_meant_from_where_the_configuration_lies(tmp_path: Path) -> None:
+    (tmp_path / "mine.json").write_text('{"theorems": []}')
+    (tmp_path / "mine.toml").write_text('[theorems]\nset = "mine.json"\n')
+    assert read_config(str(tmp_path / "mine.toml")).theorems.set == str(tmp_path / "mine.json")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from pathlib import Path
 from types import UnionType
 from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
-from burnqed.core.errors import InputError
+from burnqed.core.errors import ConfigError
 
 T = TypeVar("T")
 
@@ -24,9 +24,9 @@ def read_toml(path: Path) -> dict[str, Any]:
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
-        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+        raise ConfigError(f"cannot read {path}: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:  # TOML's errors and UTF-8's are both
-        raise InputError(f"{path} is not TOML: {error}") from error
+        raise ConfigError(f"{path} is not TOML: {error}") from error
 
 
 def overridden(content: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
@@ -36,12 +36,12 @@ def overridden(content: Mapping[str, Any], settings: Sequence[str]) -> dict[str,
         place, equals, value = setting.partition("=")
         section, dot, key = place.strip().partition(".")
         if not (equals and dot and section and key):
-            raise InputError(
+            raise ConfigError(
                 f"no setting: {setting}", hint="write --set section.key=value, as --set run.seed=1"
             )
         own = changed.setdefault(section, {})
         if not isinstance(own, dict):
-            raise InputError(f"{section} is no section", hint="write --set section.key=value")
+            raise ConfigError(f"{section} is no section", hint="write --set section.key=value")
         own[key] = _toml_value(value.strip())
     return changed
 
@@ -60,7 +60,7 @@ def sections(kind: type[T], content: Mapping[str, Any], where: str) -> T:
     built = {}
     for name, own in content.items():
         if not isinstance(own, dict):
-            raise InputError(f"{where}: {name} is no section", hint=f"[{name}] begins one")
+            raise ConfigError(f"{where}: {name} is no section", hint=f"[{name}] begins one")
         built[name] = _section(known[name], own, f"{where}, [{name}]")
     return kind(**built)
 
@@ -78,7 +78,7 @@ def _refuse_unknown(
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
             said = f"did you mean {close[0]}?" if close else f"there are: {', '.join(known)}"
-            raise InputError(f"{where}: no {what} {name}", hint=said)
+            raise ConfigError(f"{where}: no {what} {name}", hint=said)
 
 
 def _value(value: Any, wanted: Any, where: str) -> Any:
@@ -86,13 +86,13 @@ def _value(value: Any, wanted: Any, where: str) -> Any:
         (wanted,) = (one for one in get_args(wanted) if one is not type(None))
     if get_origin(wanted) is tuple:
         if not isinstance(value, list):
-            raise InputError(f"{where} is no list: {value!r}", hint="write [ … ]")
+            raise ConfigError(f"{where} is no list: {value!r}", hint="write [ … ]")
         return tuple(_value(one, get_args(wanted)[0], where) for one in value)
     # TOML tells 1 from 1.0, and people do not; but true is no number.
     allowed = (int, float) if wanted is float else wanted
     if not isinstance(value, allowed) or (isinstance(value, bool) and wanted is not bool):
         said = {int: "a whole number", float: "a number", str: "a text", bool: "true or false"}[wanted]
-        raise InputError(f"{where} is not {said}: {value!r}")
+        raise ConfigError(f"{where} is not {said}: {value!r}")
     return float(value) if wanted is float else value
 
 

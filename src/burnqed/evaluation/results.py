@@ -20,6 +20,7 @@ from burnqed.trajectories.schema import TheoremOutcome
 
 FORMAT = 1
 RESULT = "result.json"
+ABLATION, WITH, WITHOUT = "ablation.json", "with-value", "without-value"  # of two evaluations
 
 
 @dataclass(frozen=True, slots=True)

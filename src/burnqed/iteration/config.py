@@ -12,7 +12,7 @@ from importlib.resources import files
 from pathlib import Path
 
 from burnqed.core.config import as_content, overridden, read_toml, sections
-from burnqed.core.errors import InputError
+from burnqed.core.errors import ConfigError
 from burnqed.data.benchmarks import BENCHMARKS
 
 NANO = "nano"  # random weights: nothing that could be asked before it is trained
@@ -51,9 +51,7 @@ class Run:
     seed: int = 0
     workers: int | None = None
     toolchain: str | None = None
-    device: str = (
-        "auto"  # of models in searches and evaluations; a training takes the GPU if there is one
-    )
+    device: str = "auto"  # of models in searches; a training takes the GPU if there is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +175,7 @@ def read_config(given: str, settings: Sequence[str] = ()) -> Config:
     elif Path(given).suffix == ".toml" or Path(given).exists():
         path = Path(given)
     else:
-        raise InputError(
+        raise ConfigError(
             f"no configuration {given}", hint=f"a .toml file, or one of {', '.join(PRESETS)}"
         )
     config = _placed(sections(Config, read_toml(path), str(path)), path.parent)
@@ -229,12 +227,12 @@ def check(config: Config) -> None:
             for one in value if isinstance(value, tuple) else (value,):
                 if one is not None and not low <= one <= high:
                     end = "or more" if high == _ANY else f"to {high:g}"
-                    raise InputError(f"[{section}]: {key} is {one:g}", hint=f"give {low:g} {end}")
+                    raise ConfigError(f"[{section}]: {key} is {one:g}", hint=f"give {low:g} {end}")
     for section, key, known in _CHOICES:
         value = getattr(getattr(config, section), key)
         if value not in known:
             words = ", ".join(word for word in known if word)
-            raise InputError(f"[{section}]: no {key} {value}", hint=f"there are: {words}")
+            raise ConfigError(f"[{section}]: no {key} {value}", hint=f"there are: {words}")
     wrong = [
         (not config.eval.sets, "[eval]: sets is empty", "name a benchmark, such as qed-core"),
         (not config.eval.budgets, "[eval]: budgets is empty", "numbers of nodes, such as [30, 100]"),
@@ -258,4 +256,4 @@ def check(config: Config) -> None:
         wrong.append((not Path(given).exists(), f"[data]: there is no {given}", "files of pairs"))
     for is_so, message, hint in wrong:
         if is_so:
-            raise InputError(message, hint=hint)
+            raise ConfigError(message, hint=hint)

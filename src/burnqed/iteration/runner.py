@@ -13,12 +13,13 @@ from typing import Literal, Protocol
 
 from burnqed.core.errors import InfrastructureError, InputError, NotEnough
 from burnqed.core.runs import MANIFEST, SUMMARY
+from burnqed.evaluation.results import ABLATION, RESULT
 from burnqed.iteration.directory import log_of, note, write_record
 from burnqed.iteration.stages import Stage
 
 # What a command writes when it came to its end: those that go on where single theorems fail may then
 # say so with an exit code, and are done all the same. The failures are counted, and a gate looks.
-FINISHED = ("result.json", "ablation.json", SUMMARY)
+FINISHED = (RESULT, ABLATION, SUMMARY)
 _ERRORS = (2, 3)
 _LOOK_SECONDS = 0.2
 _ERROR = "error: "  # before what a command complains of

@@ -12,7 +12,14 @@ from burnqed.core.errors import InputError
 from burnqed.core.runs import SUMMARY, publish
 from burnqed.data.index import read_index, statement_sha
 from burnqed.evaluation.compare import compare
-from burnqed.evaluation.results import IterationResult, read_result, summary_of
+from burnqed.evaluation.results import (
+    RESULT,
+    WITH,
+    WITHOUT,
+    IterationResult,
+    read_result,
+    summary_of,
+)
 from burnqed.iteration.config import Config, set_name
 from burnqed.iteration.directory import (
     Spent,
@@ -43,8 +50,6 @@ from burnqed.iteration.stages import (
     stages,
     value_training,
 )
-
-WITHOUT, WITH = "without-value", "with-value"
 
 
 def collect(run: Path) -> History:
@@ -92,8 +97,8 @@ def _iteration(
     return Iteration(
         number=number,
         evaluated=evaluated,
-        policy=_json(run / policy_training(number) / "result.json", done, (number, "policy")),
-        value=_json(run / value_training(number) / "result.json", done, (number, VALUE)),
+        policy=_json(run / policy_training(number) / RESULT, done, (number, "policy")),
+        value=_json(run / value_training(number) / RESULT, done, (number, VALUE)),
         pairs=_json(
             (run / pairs).with_suffix(".json"),
             done,

@@ -24,7 +24,10 @@ from burnqed.evaluation.evaluate import AttemptRecords, Identity, evaluate
 from burnqed.evaluation.prove import HEARTBEATS
 from burnqed.evaluation.reading import CLOCK_COLUMNS, read_clock
 from burnqed.evaluation.results import (
+    ABLATION,
     RESULT,
+    WITH,
+    WITHOUT,
     IterationResult,
     read_result,
     write_result,
@@ -37,8 +40,6 @@ from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
 from burnqed.trajectories.record import Provenance
 from burnqed.trajectories.schema import TRAJECTORIES
-
-ABLATION, WITH, WITHOUT = "ablation.json", "with-value", "without-value"
 
 
 def eval_command(

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from burnqed.core.errors import StatementError
 from burnqed.data.sources.declared import Column, Hub, SourceInfo, Stated
 from burnqed.data.sources.places import Places
 from burnqed.data.sources.rows import Notes, Row
+from burnqed.data.sources.stated import stated_rows
 from burnqed.data.steps import Step, WholeProof
-from burnqed.lean.statement import split_proof
 
 _REPOSITORY, _REVISION = "internlm/Lean-Workbook", "2e066e310b2c6d2c27616927ae131f82901c8f1c"
 _LEAN = "v4.8.0-rc1, Mathlib of that tag"
@@ -74,13 +73,13 @@ def steps(rows: Iterable[Row], notes: Notes) -> Iterator[Step]:
 
 
 def statements(rows: Iterable[Row], notes: Notes) -> Iterator[Stated]:
-    for _, stated in _stated(rows, notes):
+    for _, stated in stated_rows(rows, notes, PROBLEMS.name, _CONTEXT):
         yield stated
 
 
 def proofs(rows: Iterable[Row], notes: Notes) -> Iterator[WholeProof]:
     """Each proof that comes with a problem."""
-    for row, stated in _stated(rows, notes):
+    for row, stated in stated_rows(rows, notes, PROBLEMS.name, _CONTEXT):
         with notes.reading():
             found = row.values["proof"] or []
             if not found:
@@ -99,18 +98,3 @@ def _as_term(proof: str) -> str:
     if text.startswith(":="):
         return text.removeprefix(":=").strip()
     return text if text.split()[0] == "by" else "by\n  " + "\n  ".join(text.split("\n"))
-
-
-def _stated(rows: Iterable[Row], notes: Notes) -> Iterator[tuple[Row, Stated]]:
-    places = Places()
-    for row in rows:
-        with notes.reading():
-            try:
-                opened = split_proof(row.text("formal_statement"))
-            except StatementError as error:
-                notes.counts["unreadable"] += 1
-                notes.on_problem(f"{row.where}: {error.message}")
-                continue
-            name = places.name((row.part, row.number), opened.name)
-            context = f"{_CONTEXT}\n{opened.context}".strip()
-            yield row, Stated(PROBLEMS.name, name, opened.statement, context)

@@ -11,6 +11,7 @@ from burnqed.core.errors import StatementError
 from burnqed.data.sources.declared import Column, Hub, SourceInfo, Stated
 from burnqed.data.sources.places import Places
 from burnqed.data.sources.rows import Notes, Row
+from burnqed.data.sources.stated import stated_rows
 from burnqed.data.steps import WholeProof
 from burnqed.lean.statement import split_proof
 
@@ -74,14 +75,5 @@ def _proofs(row: Row, notes: Notes) -> Iterator[str]:
 
 
 def statements(rows: Iterable[Row], notes: Notes) -> Iterator[Stated]:
-    places = Places()
-    for row in rows:
-        with notes.reading():
-            try:
-                opened = split_proof(row.text("formal_statement"))
-            except StatementError as error:
-                notes.counts["unreadable"] += 1
-                notes.on_problem(f"{row.where}: {error.message}")
-                continue
-            name = places.name((row.part, row.number), opened.name)
-            yield Stated(INFO.name, name, opened.statement, opened.context)
+    for _, stated in stated_rows(rows, notes, INFO.name):
+        yield stated
