@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from burnqed.core.errors import StatementError
-from burnqed.core.types import Candidate, Goal
+from burnqed.core.types import Candidate, Goal, Theorem
 from burnqed.evaluation import file as module
 from burnqed.evaluation.file import FileResult, prove_file
 from burnqed.evaluation.prove import Prover
@@ -24,6 +24,9 @@ class Fixed:
     """The same few tactics for every goal, so that the text that comes of it is known."""
 
     TACTICS = ("rfl", "exact hp", "exact hq", "omega", "simp [double]; omega", "exact wrong n")
+
+    def about(self, theorem: Theorem) -> Fixed:
+        return self
 
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int

@@ -34,6 +34,9 @@ SAID = {
 class Told:
     """A policy that knows a few goals; the rarer the later."""
 
+    def about(self, theorem: Theorem) -> Told:
+        return self
+
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
     ) -> list[list[Candidate]]:

@@ -45,6 +45,9 @@ class Says:
     def __init__(self, tactics: Callable[[Goal], Sequence[str]]) -> None:
         self._tactics = tactics
 
+    def about(self, theorem: Theorem) -> Says:
+        return self
+
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
     ) -> list[list[Candidate]]:
@@ -396,6 +399,9 @@ class Refused:
 
     def __init__(self, error: Exception) -> None:
         self.error = error
+
+    def about(self, theorem: Theorem) -> Refused:
+        return self
 
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int

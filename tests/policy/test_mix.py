@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from burnqed.core.types import Candidate, Goal
+from burnqed.core.types import Candidate, Goal, Theorem
 from burnqed.policy.mix import MODEL_CANDIDATES, Mix
 
 GOAL = Goal("g", "True")
@@ -19,6 +19,9 @@ class Says:
     def __init__(self, **tactics: float) -> None:
         self.candidates = [Candidate(t, math.log(p), len(t)) for t, p in tactics.items()]
         self.asked: list[tuple[int, float, int]] = []
+
+    def about(self, theorem: Theorem) -> Says:
+        return self
 
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int

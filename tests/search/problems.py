@@ -21,6 +21,9 @@ class ScriptedPolicy:
         self._default = default
         self.asked: list[list[str]] = []
 
+    def about(self, theorem: Theorem) -> ScriptedPolicy:
+        return self
+
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
     ) -> list[list[Candidate]]:

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -21,6 +21,9 @@ from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Toolchain, find
 from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
+
+if TYPE_CHECKING:  # it loads numpy
+    from burnqed.policy.ranked.library import Library
 
 _JUDGES = 2  # at least: one compiles, one verifies
 
@@ -59,6 +62,18 @@ def lean(
     with Terminal() as progress:
         toolchain = find(progress, kind, project.resolve() if project else None)
         return toolchain, toolchain.launch(arguments)
+
+
+def library(
+    toolchain: Toolchain, spec: LaunchSpec, modules: Sequence[str], project: Path | None,
+    workers: int | None,
+) -> Library:  # fmt: skip
+    """The theorems that this Lean has with these modules; read from it once, and then kept."""
+    from burnqed.policy.ranked.library import ensure_library, library_file
+
+    path = library_file(toolchain, modules, project)
+    with Terminal() as progress:
+        return ensure_library(path, spec, workers, progress)
 
 
 def loadable(kind: str | None, project: Path | None, modules: Sequence[str]) -> list[str]:

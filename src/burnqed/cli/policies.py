@@ -21,10 +21,13 @@ from burnqed.policy.sampled import SampledPolicy, Sampler
 
 if TYPE_CHECKING:  # it loads torch
     from burnqed.policy.models.load import Loaded
+    from burnqed.policy.ranked.library import Library
 
-Kind = Literal["portfolio", "local", "mix", "sglang", "openai"]
+Kind = Literal["portfolio", "ranked", "local", "mix", "sglang", "openai"]
 # The portfolio has many cheap ideas for a state; a model has a few that cost more.
-_CANDIDATES: dict[Kind, int] = {"portfolio": 32, "local": 8, "mix": 32, "sglang": 8, "openai": 8}
+_CANDIDATES: dict[Kind, int] = {
+    "portfolio": 32, "ranked": 32, "local": 8, "mix": 32, "sglang": 8, "openai": 8,
+}  # fmt: skip
 # Several attempts at temperature 0 would all be the same one.
 SAMPLING = 1.0
 # What a search with noise samples at: less likely steps as well, for proofs that nobody has seen.
@@ -37,8 +40,9 @@ PolicyOption = Annotated[
     typer.Option(
         "--policy",
         metavar="KIND",
-        help="Where tactics come from: portfolio (rules, no model), local (a model in this process), "
-        "mix (both), sglang or openai (a server). By itself portfolio, or local with --model.",
+        help="Where tactics come from: portfolio (rules, no model), ranked (rules and lemmas of the "
+        "library, in the order that a ranker learnt), local (a model in this process), mix (a model "
+        "and the portfolio), sglang or openai (a server). By itself portfolio, or what --model is for.",
     ),
 ]
 ModelOption = Annotated[
@@ -46,7 +50,8 @@ ModelOption = Annotated[
     typer.Option(
         "--model",
         metavar="DIR",
-        help="A model's directory (safetensors, GGUF, or an adapter), smollm2, or a server's model.",
+        help="A model's directory (safetensors, GGUF, or an adapter), smollm2, a ranker's directory, "
+        "or a server's model.",
     ),
 ]
 UrlOption = Annotated[
@@ -161,7 +166,7 @@ class Choice:
 
 def choice(policy: str | None, model: str | None = None, **rest: Any) -> Choice:
     """What the options mean together; `rest` are the other fields of a choice."""
-    kind: Any = policy or ("portfolio" if model is None else "local")
+    kind: Any = policy or ("portfolio" if model is None else _kind_of(model))
     if kind not in get_args(Kind):
         raise InputError(f"no policy {kind}", hint=f"--policy is one of {', '.join(get_args(Kind))}")
     found = Choice(kind, model, **rest)
@@ -173,7 +178,12 @@ def choice(policy: str | None, model: str | None = None, **rest: Any) -> Choice:
     if kind == "portfolio" and found != Choice("portfolio"):
         raise InputError(
             "the portfolio has no model, and nothing that could be set about one",
-            hint="--policy local or --policy mix uses a model",
+            hint="--policy local, mix or ranked uses a model",
+        )
+    if kind == "ranked" and found != Choice("ranked", model):
+        raise InputError(
+            "a ranker runs without a GPU and is asked nothing",
+            hint="leave out --device, --dtype, --prompt and their like",
         )
     if kind != "openai" and not found.logprobs:
         raise InputError(f"--policy {kind} has log-probabilities", hint="leave out --no-logprobs")
@@ -193,23 +203,26 @@ class Prepared:
     places: dict[str, Any] = field(default_factory=dict)
     sampler: Callable[[], Sampler] | None = None  # one for each time that it is opened
     loaded: Loaded | None = None  # a local model
+    rules: Policy = field(default_factory=Portfolio)  # without a sampler, or beside one
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Policy]:
         """The policy itself. A server is asked first whether it can do what will be asked of it."""
         if self.sampler is None:
-            yield Portfolio()
+            yield self.rules
             return
         model = SampledPolicy(self.sampler())
         try:
             await model.sampler.check()
-            yield Mix(model, Portfolio()) if self.choice.kind == "mix" else model
+            yield Mix(model, self.rules) if self.choice.kind == "mix" else model
         finally:
             await model.close()
 
 
-def prepare(choice: Choice, workers: int | None = None) -> Prepared:
+def prepare(choice: Choice, library: Callable[[], Library], workers: int | None = None) -> Prepared:
     """Load what is to be loaded, ask servers, in front of the user and before a run is begun.
+
+    `library` reads that of the running Lean, which takes a while the first time.
 
     A model on the CPU takes the cores that `workers` Leans leave it: threads that wait for a core keep
     the others waiting.
@@ -217,6 +230,8 @@ def prepare(choice: Choice, workers: int | None = None) -> Prepared:
     match choice.kind:
         case "portfolio":
             return Prepared(choice, {"policy": choice.kind})
+        case "ranked":
+            return _ranked(choice, library)
         case "local" | "mix":
             from burnqed.policy.local.sampler import LocalSampler
 
@@ -252,6 +267,23 @@ def prepare(choice: Choice, workers: int | None = None) -> Prepared:
                 "logprobs": choice.logprobs,
             }
             return Prepared(choice, about, _places(choice), checked)
+
+
+def _ranked(choice: Choice, library: Callable[[], Library]) -> Prepared:
+    from burnqed.policy.ranked.policy import Ranked
+    from burnqed.policy.ranked.retrieval import Retriever
+    from burnqed.policy.ranked.weights import load, untrained
+
+    weights = untrained() if choice.model is None else load(Path(choice.model))
+    about = {"policy": choice.kind, "model_identity": weights.identity}
+    ranked = Ranked(Retriever(library(), weights), weights)
+    return Prepared(choice, about, _places(choice), rules=ranked)
+
+
+def _kind_of(model: str) -> Kind:
+    from burnqed.policy.ranked.weights import is_ranker
+
+    return "ranked" if is_ranker(Path(model)) else "local"
 
 
 def pooling(given: str | None) -> Literal["mean", "last"]:

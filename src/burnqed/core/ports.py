@@ -81,6 +81,13 @@ class Policy(Protocol):
         """
         ...
 
+    def about(self, theorem: Theorem) -> Policy:
+        """The policy to ask for a proof of this theorem.
+
+        One that names lemmas leaves out those that the proof may not use; the others are who they are.
+        """
+        ...
+
 
 class Value(Protocol):
     """How provable a state looks."""

@@ -92,6 +92,7 @@ async def look_beside(
     events: EventSink = ignore,
 ) -> Kept:
     """All that is learnt about a theorem's siblings, as one record and its rows."""
+    prover = replace(prover, policy=prover.policy.about(theorem))
     try:
         async with open_session(prover.pool, prover.heartbeats) as session:
             found = await _Survey(session, prover, path, effort, seed).ways(theorem)

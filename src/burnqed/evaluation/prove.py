@@ -107,9 +107,10 @@ async def find(
 ) -> Found:
     """Search, and shorten what is found. A script is a candidate: only the judge makes it a proof."""
     settings = prover.settings if merge else replace(prover.settings, merge=False)
+    policy = prover.policy.about(theorem)
     async with open_session(prover.pool, prover.heartbeats) as session:
         searched = await best_first(
-            theorem, session, prover.policy, prover.value, prover.budget, seed, events, settings
+            theorem, session, policy, prover.value, prover.budget, seed, events, settings
         )
         if not searched.tree.proved:
             return Found(searched, None)

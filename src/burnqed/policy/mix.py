@@ -7,7 +7,7 @@ import math
 from collections.abc import Sequence
 
 from burnqed.core.ports import Policy
-from burnqed.core.types import Candidate, Goal
+from burnqed.core.types import Candidate, Goal, Theorem
 from burnqed.policy.candidates import log_add
 
 # A model's tactics cost a pass each, and its first few are nearly all that it has to say.
@@ -21,6 +21,9 @@ class Mix:
         if not 0 < share < 1:
             raise ValueError(f"a share is between 0 and 1, not {share}")
         self.model, self.portfolio, self.share = model, portfolio, share
+
+    def about(self, theorem: Theorem) -> Mix:
+        return Mix(self.model.about(theorem), self.portfolio.about(theorem), self.share)
 
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from burnqed.core.errors import BurnQedError, InfrastructureError, PromptRefused
-from burnqed.core.types import Candidate, Goal, state_text
+from burnqed.core.types import Candidate, Goal, Theorem, state_text
 from burnqed.policy.candidates import Sample, candidates_from
 from burnqed.policy.prompt import FORMATS, PromptSettings
 
@@ -66,6 +66,9 @@ class SampledPolicy:
         self._waiting: list[Request] = []
         self._running: set[asyncio.Task[None]] = set()
         self._closed = False
+
+    def about(self, theorem: Theorem) -> SampledPolicy:
+        return self
 
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int

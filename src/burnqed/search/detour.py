@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from burnqed.core.ports import Policy
-from burnqed.core.types import Candidate, Goal, state_text
+from burnqed.core.types import Candidate, Goal, Theorem, state_text
 
 
 class Detour:
@@ -17,6 +17,9 @@ class Detour:
     def __init__(self, policy: Policy, told: Mapping[str, Candidate]) -> None:
         self._policy = policy
         self._told = told
+
+    def about(self, theorem: Theorem) -> Detour:
+        return Detour(self._policy.about(theorem), self._told)
 
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int

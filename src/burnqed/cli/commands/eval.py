@@ -131,7 +131,9 @@ def eval_command(
     modules = sets.modules_of(index, imports)
     sets.check_out(out)
     found, spec = compose.lean(toolchain, project, modules)
-    prepared = policies.prepare(chosen, workers)
+    prepared = policies.prepare(
+        chosen, lambda: compose.library(found, spec, modules, project, workers), workers
+    )
     guide = values.guide(value, encoder, value_anyway or ablate, prepared)
     warmth = _temperature(temperature, pass_n, chosen, guide.value is not None)
     candidates = chosen.candidates if candidates is None else candidates

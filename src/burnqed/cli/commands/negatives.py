@@ -107,7 +107,9 @@ def negatives_command(
         policy, model, url=url, logprobs=logprobs, prompt=prompt, prompt_tokens=prompt_tokens,
         tactic_tokens=tactic_tokens, device=device, dtype=dtype,
     )  # fmt: skip
-    prepared = policies.prepare(chosen, workers)
+    prepared = policies.prepare(
+        chosen, lambda: compose.library(found, spec, modules, project, workers), workers
+    )
     candidates = chosen.candidates if candidates is None else candidates
     warmth = chosen.temperature(temperature)
     effort = Effort(siblings, walks, walk_length, nodes)

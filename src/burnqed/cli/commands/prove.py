@@ -94,7 +94,9 @@ def prove_command(
         tactic_tokens=tactic_tokens, device=device, dtype=dtype,
     )  # fmt: skip
     budget = Budget(nodes=nodes, candidates=candidates or chosen.candidates, seconds=seconds)
-    prepared = policies.prepare(chosen, workers)
+    prepared = policies.prepare(
+        chosen, lambda: compose.library(found, spec, modules, project, workers), workers
+    )
     guide = values.guide(value, encoder, value_anyway, prepared)
     warmth = chosen.temperature(None, guide.value is not None)
     job = _Job(spec, prepared, guide, budget, warmth, seed, found.label)

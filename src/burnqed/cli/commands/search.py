@@ -92,7 +92,9 @@ def search_command(
         policy, model, url=url, logprobs=logprobs, prompt=prompt, prompt_tokens=prompt_tokens,
         tactic_tokens=tactic_tokens, device=device, dtype=dtype,
     )  # fmt: skip
-    prepared = policies.prepare(chosen, workers)
+    prepared = policies.prepare(
+        chosen, lambda: compose.library(found, spec, modules, project, workers), workers
+    )
     guide = values.guide(value, encoder, value_anyway, prepared)
     candidates = chosen.candidates if candidates is None else candidates
     warmth = chosen.temperature(temperature, guide.value is not None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 
-from burnqed.core.types import Candidate, Goal
+from burnqed.core.types import Candidate, Goal, Theorem
 from burnqed.policy.candidates import Rated, candidates_of
 from burnqed.policy.portfolio import (
     automation,
@@ -45,6 +45,9 @@ RULES: tuple[Callable[[Reading], Iterable[Rated]], ...] = (
 
 class Portfolio:
     """`Policy` without a model. It acts on a state's first goal."""
+
+    def about(self, theorem: Theorem) -> Portfolio:
+        return self
 
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int

@@ -1,0 +1,1 @@
+"""Rules, and lemmas of the library, in an order that is learnt from proofs."""

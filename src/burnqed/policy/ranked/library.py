@@ -1,0 +1,154 @@
+"""The theorems of the running Lean's library, as they print: what a proof may name.
+
+Read once for each Lean and list of modules, by all workers together, and kept in the cache.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+
+from burnqed.core.cache import cache_root, lock
+from burnqed.core.types import LibraryConstant, Negation, Theorem
+from burnqed.lean import protocol
+from burnqed.lean.embedded.progress import Progress
+from burnqed.lean.pool import Pool, run_sync
+from burnqed.lean.process import LaunchSpec
+from burnqed.lean.toolchain import Toolchain
+
+_PAGE = 250
+_PAGE_SECONDS = 300.0
+_SAYABLE = re.compile(r"[^\W\d][\w.'!?]*")  # a name that stands in a tactic as it is
+_COLUMNS = ("name", "module", "statement")
+
+
+@dataclass(frozen=True)
+class Library:
+    """Theorems in the order in which they were declared, and which modules each module imports."""
+
+    names: tuple[str, ...]
+    modules: tuple[str, ...]
+    statements: tuple[str, ...]
+    imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+    @cached_property
+    def places(self) -> dict[str, int]:
+        return {name: place for place, name in enumerate(self.names)}
+
+    def forbidden(self, theorem: Theorem) -> frozenset[int]:
+        """What a proof of it may not use, as far as names and modules tell (docs/judge.md).
+
+        Lean itself refuses a leak at each step; this keeps a policy from naming what will be refused.
+        """
+        statement = theorem.statement
+        if isinstance(statement, Negation):
+            statement = statement.statement
+        if not isinstance(statement, LibraryConstant) or statement.name not in self.places:
+            return frozenset()
+        own = self.places[statement.name]
+        if statement.leak_rule == "self":
+            return frozenset({own})
+        earlier = self._below(self.modules[own])
+        return frozenset(i for i, module in enumerate(self.modules) if module not in earlier)
+
+    def _below(self, module: str) -> set[str]:
+        found: set[str] = set()
+        todo = list(self.imports.get(module, ()))
+        while todo:
+            one = todo.pop()
+            if one not in found:
+                found.add(one)
+                todo += self.imports.get(one, ())
+        return found
+
+
+def library_file(toolchain: Toolchain, modules: Sequence[str], project: Path | None) -> Path:
+    """Where the library of this Lean with these modules is kept."""
+    key = [toolchain.label, *sorted(modules), str(project.resolve()) if project else ""]
+    digest = hashlib.sha256("\n".join(key).encode()).hexdigest()[:16]
+    return cache_root() / "library" / f"{toolchain.kind}-{digest}.parquet"
+
+
+def ensure_library(path: Path, spec: LaunchSpec, workers: int | None, progress: Progress) -> Library:
+    """The library in this file; read from Lean first, if it is not there yet."""
+    with lock(path):
+        if not path.is_file():
+            write_library(path, run_sync(read_from_lean(spec, workers, progress)))
+    return read_library(path)
+
+
+async def read_from_lean(spec: LaunchSpec, workers: int | None, progress: Progress) -> Library:
+    """Every theorem of every loaded module, with its statement as it prints."""
+    async with Pool(spec, workers) as pool:
+        first = await _page(pool, 0)
+        progress.stage("reading the library", first.total)
+        done = len(first.theorems)
+
+        async def page(offset: int) -> protocol.TheoremPage:
+            nonlocal done
+            found = await _page(pool, offset)
+            done += len(found.theorems)
+            progress.at(done)
+            return found
+
+        rest = await asyncio.gather(*map(page, range(_PAGE, first.total, _PAGE)))
+        every = [one for found in (first, *rest) for one in found.theorems]
+        theorems = [one for one in every if _SAYABLE.fullmatch(one.name)]
+        imports = await _imports(pool)
+    return Library(
+        tuple(one.name for one in theorems),
+        tuple(one.module for one in theorems),
+        tuple(one.statement for one in theorems),
+        imports,
+    )
+
+
+async def _page(pool: Pool, offset: int) -> protocol.TheoremPage:
+    async with pool.lease() as worker:
+        line = protocol.qed_theorems(offset=offset, limit=_PAGE)
+        return protocol.read_theorems(await worker.request(line, timeout=_PAGE_SECONDS))
+
+
+async def _imports(pool: Pool) -> dict[str, tuple[str, ...]]:
+    async with pool.lease() as worker:
+        described = await worker.request(protocol.request_line("env.describe"))
+        protocol.raise_if_refused(described)
+        found = {}
+        for module in described["modules"]:
+            read = await worker.request(protocol.request_line("env.module_read", module=module))
+            protocol.raise_if_refused(read)
+            found[module] = tuple(read["imports"])
+    return found
+
+
+def write_library(path: Path, library: Library) -> None:
+    """Parquet: a row for each theorem; the imports are in its metadata."""
+    import json
+
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    columns = (library.names, library.modules, library.statements)
+    table = pa.table({name: list(column) for name, column in zip(_COLUMNS, columns, strict=True)})
+    table = table.replace_schema_metadata({b"burnqed.imports": json.dumps(library.imports).encode()})
+    path.parent.mkdir(parents=True, exist_ok=True)
+    beside = path.with_suffix(f".{os.getpid()}")
+    pq.write_table(table, beside, compression="zstd")
+    beside.replace(path)
+
+
+def read_library(path: Path) -> Library:
+    import json
+
+    import pyarrow.parquet as pq
+
+    table = pq.read_table(path)
+    names, modules, statements = (tuple(table.column(name).to_pylist()) for name in _COLUMNS)
+    told = json.loads((table.schema.metadata or {}).get(b"burnqed.imports", b"{}"))
+    return Library(names, modules, statements, {module: tuple(own) for module, own in told.items()})

@@ -1,0 +1,76 @@
+"""The policy: what the rules and the lemmas propose, in the order that was learnt."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from burnqed.core.types import Candidate, Goal, Theorem
+from burnqed.policy.candidates import Rated, candidates_of
+from burnqed.policy.portfolio.portfolio import rate
+from burnqed.policy.portfolio.reading import Reading
+from burnqed.policy.ranked.retrieval import Found, Retriever, asked, strength_of
+from burnqed.policy.ranked.shapes import lemmas_in, shape_row
+from burnqed.policy.ranked.tactics import LEMMAS, lemma_tactics
+from burnqed.policy.ranked.weights import Weights
+from burnqed.policy.ranked.words import words_of
+
+
+@dataclass(frozen=True, slots=True)
+class Idea:
+    """A tactic, its log-weight by the rules, and how strong its lemmas are, if it has any."""
+
+    tactic: str
+    weight: float
+    strength: float = 0.0
+
+
+def ideas(goal: Goal, retriever: Retriever, without: Collection[int]) -> tuple[list[Idea], list[Found]]:
+    """All that there is to try at a goal, and the lemmas that were found for it."""
+    found = retriever.find(goal.text, without)
+    names = retriever.library.names
+    by_rules = [Idea(tactic, weight) for tactic, weight in rate(goal)]
+    by_lemmas = lemma_tactics(Reading(goal), [names[one.place] for one in found[:LEMMAS]])
+    return [*by_rules, *(Idea(t, w, strength(t, retriever, found)) for t, w in by_lemmas)], found
+
+
+def strength(tactic: str, retriever: Retriever, found: Sequence[Found]) -> float:
+    """Of the lemmas that a tactic names; 0 of one that names none."""
+    places = [retriever.library.places[name] for name in lemmas_in(tactic, retriever.library.places)]
+    return strength_of(places, found) if places else 0.0
+
+
+class Ranked:
+    """`Policy` of rules and lemmas. It acts on a state's first goal."""
+
+    def __init__(
+        self, retriever: Retriever, weights: Weights, without: Collection[int] = frozenset()
+    ) -> None:
+        self._retriever, self._weights, self._without = retriever, weights, without
+
+    def about(self, theorem: Theorem) -> Ranked:
+        forbidden = self._retriever.library.forbidden(theorem)
+        return Ranked(self._retriever, self._weights, forbidden) if forbidden else self
+
+    async def propose(
+        self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
+    ) -> list[list[Candidate]]:
+        return [candidates_of(self._rate(goals[0]), n, temperature, seed) for goals in states]
+
+    def _rate(self, goal: Goal) -> list[Rated]:
+        every, _ = ideas(goal, self._retriever, self._without)
+        if not every:
+            return []
+        weights = self._weights
+        rows = [shape_row(idea.tactic) for idea in every]
+        reading = asked(Counter(words_of(goal.text)), self._retriever.shared.rarity, weights.reading)
+        scores = (
+            weights.rules[0] * np.array([idea.weight for idea in every], dtype=np.float32)
+            + weights.bias[rows]
+            + weights.shapes[rows] @ reading
+            + weights.trust[rows] * np.array([idea.strength for idea in every], dtype=np.float32)
+        )
+        return [(idea.tactic, float(score)) for idea, score in zip(every, scores, strict=True)]
