@@ -32,6 +32,14 @@ IterationOption = Annotated[
     int,
     typer.Option("--iteration", min=0, help="Of expert iteration, which one it is for; kept with it."),
 ]
+WithoutOption = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--without",
+        metavar="SET",
+        help="Leave out the theorems of this set, by name and by what they state; repeatable.",
+    ),
+]
 DepthOption = Annotated[int, typer.Option(min=1, help="Steps from the statement, at most.")]
 SecondsOption = Annotated[
     float | None,

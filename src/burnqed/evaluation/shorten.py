@@ -12,6 +12,7 @@ from burnqed.search.script import Script
 from burnqed.trajectories.schema import PathStep
 
 _MOST_TACTICS = 300  # what shortening may cost; a long proof is shortened as far as that goes
+_FIRST, _INTROS = "first | ", "intros; "
 _LEMMAS = re.compile(r" \[([^\[\]\n]+)\]")
 
 
@@ -23,7 +24,8 @@ async def shorten(environment: Environment, theorem: Theorem, script: Script) ->
     """The script less each step whose goal is also proved by what comes after it.
 
     For a step that splits the goal, each of its branches is tried in its place; lists of lemmas lose
-    those that are not used. Lean has run the result; the judge has not.
+    those that are not used, and of alternatives the one that works is left. Lean has run the result;
+    the judge has not.
     """
     state = await environment.start(theorem)
     return await _Shortener(environment).shorten(state, tuple(range(len(state.goals))), script)
@@ -71,7 +73,7 @@ class _Shortener:
             if await self._suffices(rest, state, part):
                 return await self.shorten(state, part, rest)
         if not script.rest:
-            return Script(await self._fewer_lemmas(script.tactic, state, part))
+            return Script(await self._simpler(script.tactic, state, part))
         try:
             after = await self._apply(state, script.tactic, part)
         except _Spent:
@@ -87,6 +89,20 @@ class _Shortener:
             if rest != longer and await self._suffices(rest, state, part):
                 return rest
         return replace(script, rest=tuple(shorter))
+
+    async def _simpler(self, tactic: str, state: ProofState, part: Sequence[int]) -> str:
+        """A finishing tactic without what it does not need: alternatives, then lemmas."""
+        before, first, listed = tactic.partition(_FIRST)
+        if not first or before not in ("", _INTROS):
+            return await self._fewer_lemmas(tactic, state, part)
+        try:
+            for one in listed.split(" | "):
+                for text in (one, before + one):
+                    if isinstance(await self._apply(state, text, part), Closed):
+                        return text
+        except _Spent:
+            pass
+        return tactic
 
     async def _fewer_lemmas(self, tactic: str, state: ProofState, part: Sequence[int]) -> str:
         """A finishing `simp [a, b, c]` without those that it does not need, the last dropped first."""

@@ -16,6 +16,8 @@ from burnqed.core.errors import ConfigError
 from burnqed.data.benchmarks import BENCHMARKS
 
 NANO = "nano"  # random weights: nothing that could be asked before it is trained
+RANKER = "ranker"  # no language model: rules and lemmas, in an order that is learnt
+RANKED = "ranked"  # the policy that a ranker makes
 PRESETS = ("smoke", "lean-start", "from-nothing")
 TRAIN_NAME = "train"  # theorems/train.json
 _ANY = float("inf")
@@ -38,7 +40,7 @@ _LIMITS: dict[str, dict[str, tuple[float, float]]] = {
 _CHOICES = (
     ("theorems", "split", ("train", "val", "test", "")),
     ("theorems", "leak_rule", ("self", "module")),
-    ("search", "policy", ("mix", "local")),
+    ("search", "policy", ("mix", "local", RANKED)),
     ("value", "model", ("words", "policy")),
     ("run", "device", ("auto", "cpu", "cuda")),
 )
@@ -206,7 +208,7 @@ def _placed(config: Config, folder: Path) -> Config:
 
     def place(name: str) -> str:
         path = folder / name
-        if not name or name == NANO or name in BENCHMARKS or not path.exists():
+        if not name or name in (NANO, RANKER) or name in BENCHMARKS or not path.exists():
             return name
         return str(path.resolve())
 
@@ -240,6 +242,16 @@ def check(config: Config) -> None:
         (not (config.data.base or config.teacher.nodes), "[teacher]: nodes is empty",
          "without [data] base the teacher is all there is"),
         (not (config.theorems.set or config.theorems.modules), "[theorems]: no set and no modules", ""),
+    ]  # fmt: skip
+    ranked = config.search.policy == RANKED
+    wrong += [
+        (ranked != (config.policy.base == RANKER),
+         f"[search]: policy is {config.search.policy}, and [policy]: base is {config.policy.base}",
+         f'base = "{RANKER}" and policy = "{RANKED}" go together'),
+        (ranked and config.value.model == "policy", "[value]: a ranker encodes no states",
+         'model = "words"'),
+        (ranked and bool(config.data.base), "[data]: a ranker learns from searches, and not from pairs",
+         "leave out base; the searches of the teacher come first"),
     ]  # fmt: skip
     names = [set_name(given) for given in config.eval.sets]
     for name in names:

@@ -98,11 +98,11 @@ def _learnt(one: Iteration) -> list[Gate]:
     loss, plain = result.get("best_val_loss"), result.get("baseline_val_loss")
     if not isinstance(loss, float) or not isinstance(plain, float):
         return []
-    rule = "validation loss is below that of counting tokens"
-    told = f"{loss:.3f} against {plain:.3f}, {result.get('train_examples', 0)} pairs"
+    rule = "validation loss is below that of what learnt nothing"
+    told = f"{loss:.3f} against {plain:.3f}, {result.get('train_examples', 0)} examples"
     if loss < plain:
         return [Gate("policy", rule, "pass", told)]
-    hint = "curve.png in checkpoints/llm: more pairs, more epochs, or another [policy] lr"
+    hint = "curve.png in checkpoints/llm: more proofs, more epochs, or another [policy] lr"
     return [Gate("policy", rule, "warn", told, hint)]
 
 

@@ -14,7 +14,7 @@ from typing import Any
 from burnqed.core.config import as_content
 from burnqed.core.errors import InputError
 from burnqed.data.benchmarks import BENCHMARKS
-from burnqed.iteration.config import NANO, Config
+from burnqed.iteration.config import NANO, RANKER, Config
 from burnqed.iteration.curriculum import refuse_held_out
 from burnqed.iteration.directory import (
     COMMAND,
@@ -61,7 +61,8 @@ def versions() -> dict[str, str]:
 
 def _checksums(config: Config) -> dict[str, str]:
     """Of what lies outside of the run: pins of benchmarks, and files by what is in them."""
-    names = {*config.eval.sets, config.theorems.set, *config.data.base, config.policy.base} - {"", NANO}
+    names = {*config.eval.sets, config.theorems.set, *config.data.base, config.policy.base}
+    names -= {"", NANO, RANKER}
     found = {}
     for name in sorted(names):
         path = Path(name)

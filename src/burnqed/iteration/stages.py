@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from burnqed.data.benchmarks import BENCHMARKS, Packaged
-from burnqed.iteration.config import NANO, TRAIN_NAME, Config, set_name
+from burnqed.iteration.config import NANO, RANKED, RANKER, TRAIN_NAME, Config, set_name
 from burnqed.iteration.history import BASELINE
 
 Status = Literal["done", "skipped"]
@@ -55,7 +55,9 @@ def held_out(name: str) -> str:
     return f"theorems/{name}.json"
 
 
-def model_of(iteration: int) -> str:
+def model_of(config: Config, iteration: int) -> str:
+    if config.policy.base == RANKER:
+        return f"{policy_training(iteration)}/best"  # it is used as it was trained
     return f"models/llm/{folder(iteration)}"
 
 
@@ -77,7 +79,7 @@ def stages(config: Config, iteration: int, done: Done) -> list[Stage]:
         return [*_theorem_sets(config), *_evaluations(config, BASELINE, done)]
     return [
         *(_teaching(config, done) if iteration == 0 and not config.data.base else ()),
-        *_policy(config, iteration, done),
+        *(_ranker if config.policy.base == RANKER else _policy)(config, iteration, done),
         *(_value(config, iteration, done) if iteration >= config.value.first else ()),
         *_searches(config, iteration, done),
         *_evaluations(config, iteration, done),
@@ -131,11 +133,10 @@ def _theorem_sets(config: Config) -> Iterator[Stage]:
         source = ["--set", theorems.set]
     else:
         source = [part for module in theorems.modules for part in ("--module", module)]
-    without = [part for given in config.eval.sets for part in ("--without", given)]
     split = ["--split", theorems.split] if theorems.split else []
     drawn = ("--sample", str(theorems.sample)) if theorems.sample else ()
     command = (
-        "data", "index", *source, *split, *without, *drawn, "--seed", _seed(config),
+        "data", "index", *source, *split, *_without(config), *drawn, "--seed", _seed(config),
         "--leak-rule", theorems.leak_rule, *_lean(config), "--out", TRAIN,
     )  # fmt: skip
     yield Stage(at, "theorems", command, TRAIN)
@@ -145,16 +146,19 @@ def _theorem_sets(config: Config) -> Iterator[Stage]:
 
 
 def _teaching(config: Config, done: Done) -> Iterator[Stage]:
-    """The portfolio's searches, each on what those before it left, and their proofs as pairs."""
-    options = ("--policy", "portfolio", *_candidates(config.teacher.candidates))
+    """The untrained searches, each on what those before it left, and their proofs as pairs."""
+    ranker = config.policy.base == RANKER
+    # A ranker that has learnt nothing proposes lemmas already, and so finds some to learn from.
+    options = ("--policy", RANKED if ranker else "portfolio", *_candidates(config.teacher.candidates))
     asked = _Rounds(0, "teacher", TEACHER, config.teacher.nodes, 0, options)
     yield from _rounds(config, asked, [], done)
-    yield _pairs(config, 0, "teacher-pairs", _teacher_runs(config, done), TEACHER_PAIRS)
+    if not ranker:
+        yield _pairs(config, 0, "teacher-pairs", _teacher_runs(config, done), TEACHER_PAIRS)
 
 
 def _searches(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
     place, search = f"trajectories/{folder(iteration)}", config.search
-    asked = ("--policy", search.policy, "--model", model_of(iteration), "--device", config.run.device)
+    asked = _asked(config, iteration)
     options = (
         *asked, *_value_option(iteration, done), *_candidates(search.candidates), *search.options,
     )  # fmt: skip
@@ -227,9 +231,8 @@ def _search(
 
 
 def _pairs(config: Config, iteration: int, name: str, runs: list[str], out: str) -> Stage:
-    without = [part for given in config.eval.sets for part in ("--without", given)]
     share = ("--easy-share", f"{config.data.easy_share:g}", "--seed", _seed(config))
-    command = ("pairs", *runs, *without, *share, "--out", out)
+    command = ("pairs", *runs, *_without(config), *share, "--out", out)
     return Stage(iteration, name, command, out, optional=iteration > 0)
 
 
@@ -259,11 +262,23 @@ def _policy(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
     if policy.base == NANO and iteration > 0:
         command += ["--method", "full"]
     yield Stage(iteration, "policy", tuple(command), policy_training(iteration), resumes=True)
-    out = model_of(iteration)
+    out = model_of(config, iteration)
     # Of weights that were trained as they are there is nothing merged that could be compared.
     verify = () if policy.base == NANO else ("--verify",)
     export = ("export", policy_training(iteration), "--out", out, *verify)
     yield Stage(iteration, "export", export, out, whole=True)
+
+
+def _ranker(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
+    """Learning from all searches so far, and not from where the one before left off: it is quick."""
+    runs = [*_before(config, iteration, done), *(_teacher_runs(config, done) if not iteration else ())]
+    out = policy_training(iteration)
+    command = (
+        "train", "ranker", *(part for run in runs for part in ("--data", run)), *_without(config),
+        "--val-share", f"{config.data.val_share:g}", *config.policy.options, *_workers(config),
+        "--seed", _seed(config), "--out", out,
+    )  # fmt: skip
+    yield Stage(iteration, "policy", command, out, whole=True)
 
 
 def _value(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
@@ -274,8 +289,7 @@ def _value(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
         new = search_runs(config, iteration - 1, done)
     beside = f"trajectories/{folder(iteration)}/beside"
     asked = (
-        "--policy", config.search.policy, "--model", model_of(iteration),
-        "--device", config.run.device, *_candidates(value.candidates or config.search.candidates),
+        *_asked(config, iteration), *_candidates(value.candidates or config.search.candidates),
     )  # fmt: skip
     if new and value.beside_nodes and value.siblings:
         command = (
@@ -290,7 +304,7 @@ def _value(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
         for one in range(iteration + 1)
         if done.get((one, "beside")) == "done"
     ]
-    model = model_of(iteration) if value.model == "policy" else value.model
+    model = model_of(config, iteration) if value.model == "policy" else value.model
     device = ("--device", config.run.device) if value.model == "policy" else ()
     command = (
         "train", "value", *(part for run in runs for part in ("--data", run)), "--model", model,
@@ -308,8 +322,7 @@ def _evaluations(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
     if iteration == BASELINE:
         policy = untrained(config)
     else:
-        policy = ("--policy", config.search.policy, "--model", model_of(iteration))
-        policy += ("--device", config.run.device)
+        policy = _asked(config, iteration)
         if value := _value_option(iteration, done):
             policy += (*value, "--ablate")
     for given in config.eval.sets:
@@ -325,7 +338,7 @@ def _evaluations(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
 
 def untrained(config: Config) -> tuple[str, ...]:
     """What there is before any training: the base model, or the portfolio where that is random."""
-    if config.policy.base == NANO:
+    if config.policy.base in (NANO, RANKER):
         return ("--policy", "portfolio")
     model = ("--model", config.policy.base, "--device", config.run.device)
     return ("--policy", config.search.policy, *model)
@@ -338,6 +351,16 @@ def _value_option(iteration: int, done: Done) -> tuple[str, ...]:
     if done.get((iteration, VALUE)) != "done":
         return ()
     return ("--value", f"{value_training(iteration)}/best")
+
+
+def _asked(config: Config, iteration: int) -> tuple[str, ...]:
+    """The policy of an iteration, as options."""
+    model = ("--policy", config.search.policy, "--model", model_of(config, iteration))
+    return model if config.search.policy == RANKED else (*model, "--device", config.run.device)
+
+
+def _without(config: Config) -> list[str]:
+    return [part for given in config.eval.sets for part in ("--without", given)]
 
 
 def _candidates(number: int | None) -> tuple[str, ...]:

@@ -18,10 +18,10 @@ from typing import Any
 
 from burnqed.core.errors import CorruptError, InputError, NotEnough
 from burnqed.core.runs import publish
-from burnqed.data.contamination import held_out
-from burnqed.data.index import TheoremIndex, statement_sha
+from burnqed.data.index import TheoremIndex
 from burnqed.data.spill import key_of
 from burnqed.data.steps import Step
+from burnqed.training.held import HeldOut
 from burnqed.trajectories.proofs import JudgedProof, read_proofs
 from burnqed.trajectories.schema import Origin
 from burnqed.trajectories.store import every_trajectories, read_records
@@ -88,7 +88,9 @@ def harvest(
             f"nothing was proved by a search in {', '.join(map(str, runs))}",
             hint="`burn-qed summary RUN` says what became of its theorems",
         )
-    held = _held(best, without)
+    keep_out = HeldOut(without)
+    whys = {taken.name: keep_out.why(taken.proof.record, taken.goal) for taken in best}
+    held = {name: why for name, why in whys.items() if why is not None}
     free = [taken for taken in best if taken.name not in held]
     kept, duplicates, easy = _kept(free, rules)
     if not kept:
@@ -170,19 +172,6 @@ def _read(runs: Sequence[Path], on_problem: OnProblem) -> tuple[list[dict[str, A
             }
         )
     return told, [best[key] for key in sorted(best)]
-
-
-def _held(best: Iterable[_Taken], without: Sequence[TheoremIndex]) -> dict[str, str]:
-    """The names of those that must not be learnt from, and by what they are known."""
-    held = held_out(without)
-    statements = {statement_sha(t.statement) for index in without for t in index.theorems}
-    found: dict[str, str] = {}
-    for taken in best:
-        if taken.name in held.names:
-            found[taken.name] = "name"
-        elif taken.proof.record.statement_sha in statements or held.has_state(taken.goal):
-            found[taken.name] = "statement"
-    return found
 
 
 def _kept(free: Sequence[_Taken], rules: Rules) -> tuple[list[tuple[_Taken, list[Step]]], int, int]:

@@ -88,14 +88,7 @@ def index(
         str, typer.Option("--splits", help="Shares of train/val/test, by the hash of the name.")
     ] = "90/5/5",
     split: Annotated[str | None, typer.Option(help="Only the theorems of this split.")] = None,
-    without: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--without",
-            metavar="SET",
-            help="Leave out the theorems of this set, by name and by statement; repeatable.",
-        ),
-    ] = None,
+    without: sets.WithoutOption = None,
     unproved: Annotated[
         list[Path] | None,
         typer.Option(

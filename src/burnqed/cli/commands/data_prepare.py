@@ -50,15 +50,7 @@ def prepare_command(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="OUT", help="The directory to make.")],
-    without: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--without",
-            metavar="SET",
-            help="Leave out the theorems of this benchmark or index, by name and by what they state; "
-            "repeatable.",
-        ),
-    ] = None,
+    without: sets.WithoutOption = None,
     tokenizer: Annotated[
         str | None,
         typer.Option(

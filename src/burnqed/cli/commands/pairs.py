@@ -19,14 +19,7 @@ def pairs_command(
     out: Annotated[
         Path, typer.Option("--out", metavar="PAIRS.jsonl", help="The file to write; PAIRS.json beside.")
     ],
-    without: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--without",
-            metavar="SET",
-            help="Keep out the theorems of this set, by name and by statement; repeatable.",
-        ),
-    ] = None,
+    without: sets.WithoutOption = None,
     easy_share: Annotated[
         float,
         typer.Option(min=0, max=1, help="Of the theorems, at most so many with proofs of one step."),

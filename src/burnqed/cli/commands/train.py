@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import typer
 
 from burnqed.cli import compose, sets, tables
+from burnqed.cli.commands.train_ranker import ranker_command
 from burnqed.cli.commands.train_value import value_command
 from burnqed.cli.watch import Watch, is_main
 from burnqed.core.errors import InputError, SetupError
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Train the models on what was proved.")
 app.command("value")(value_command)
+app.command("ranker")(ranker_command)
 
 DEFAULT_BASE = "deepseek-ai/DeepSeek-Prover-V2-7B"
 _LR, _NANO_LR = 2e-4, 1e-3  # random weights have further to go

@@ -12,6 +12,7 @@ from burnqed.policy.ranked.words import bucket
 _NAME = re.compile(r"[^\W\d][\w.'!?✝]*")
 _NUMBER = re.compile(r"\b\d+\b")
 _LIST = re.compile(r"\[[^\[\]]*\]")
+_ALIKE = re.compile(r"( \| [^|]+)(?:\1)+")  # of `first`
 _SUGGESTED = re.compile(r"^exact (?![^\s]+ \.\.$)")
 # Words of tactics; all others are names of something in the goal or in the library.
 _TACTICS = frozenset({
@@ -34,7 +35,7 @@ def shape_of(tactic: str) -> str:
         return "exact?"
     text = _LIST.sub(_counted, tactic)
     text = _NAME.sub(lambda found: found[0] if found[0] in _TACTICS else "_", text)
-    text = _NUMBER.sub("#", text)
+    text = _ALIKE.sub(r"\1", _NUMBER.sub("#", text))
     return " ".join(re.sub(r"_(?: _)+", "_", text).split())
 
 

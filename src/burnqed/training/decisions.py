@@ -1,0 +1,145 @@
+"""What searches teach about choosing: what was tried at states of proofs, and which lemmas helped.
+
+Of a state on the path of a judged proof it is known what worked, and of all else that was tried there
+that it did not, or not as well. Of other states nothing is known but that the search ended.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from burnqed.core.errors import InputError
+from burnqed.core.types import Goal, Hypothesis
+from burnqed.data.first_state import goals_of, locals_of
+from burnqed.data.index import TheoremIndex
+from burnqed.training.held import HeldOut
+from burnqed.trajectories.schema import TheoremRecord
+from burnqed.trajectories.store import every_trajectories, iter_steps, read_records
+
+_COLUMNS = ("theorem", "node", "state", "tactic", "outcome", "on_proof_path", "root_goal", "origin")
+_SEARCHED = ("search", "noise")
+
+OnProblem = Callable[[str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A state of a proof, what was tried there in this order, and which of it worked."""
+
+    theorem: str
+    state: str
+    tried: tuple[str, ...]
+    worked: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A step of a judged proof as it was shortened: the lemmas that it still names are needed."""
+
+    theorem: str
+    state: str
+    tactic: str
+
+
+@dataclass(frozen=True, slots=True)
+class Lessons:
+    """What runs have to teach, each thing once, and what was counted on the way."""
+
+    decisions: tuple[Decision, ...]
+    steps: tuple[Step, ...]
+    report: dict[str, Any]
+
+
+def read_lessons(
+    runs: Sequence[Path], without: Sequence[TheoremIndex], on_problem: OnProblem
+) -> Lessons:
+    """The lessons of these runs, in their order; nothing of a theorem of `without`."""
+    keep_out = HeldOut(without)
+    decisions: dict[tuple[str, str], Decision] = {}
+    steps: dict[tuple[str, str, str], Step] = {}
+    proved: set[str] = set()
+    held: set[str] = set()
+    for directory in (one for run in runs for one in every_trajectories(run)):
+        records = {
+            record.theorem: record
+            for record in read_records(directory, on_problem)
+            if record.outcome == "proved"
+        }
+        for nodes in _by_theorem(directory, records):
+            record = records[nodes.theorem]
+            if keep_out.why(record, nodes.root_goal) is not None:
+                held.add(nodes.theorem)
+                continue
+            proved.add(nodes.theorem)
+            for decision in nodes.decisions():
+                # What several searches tried at one state is all known of it.
+                key = decision.theorem, decision.state
+                decisions[key] = _joined(decisions[key], decision) if key in decisions else decision
+            for step in record.path:
+                one = Step(record.theorem, step.state, step.tactic)
+                steps[one.theorem, one.state, one.tactic] = one
+    report = {
+        "runs": [str(run) for run in runs],
+        "theorems": len(proved),
+        "held_out": len(held),
+        "decisions": len(decisions),
+        "tactics": sum(len(one.tried) for one in decisions.values()),
+        "steps": len(steps),
+    }
+    return Lessons(tuple(decisions.values()), tuple(steps.values()), report)
+
+
+def goal_of(state: str) -> Goal:
+    """The first goal of a state that is known by its text alone."""
+    goals = goals_of(state)
+    if not goals or "⊢" not in goals[0]:
+        raise InputError(f"no goal can be read from {state[:80]!r}")
+    before, _, target = goals[0].rpartition("\n⊢ ") if "\n⊢ " in goals[0] else goals[0].rpartition("⊢ ")
+    lines = goals[0].splitlines()
+    name = lines[0].removeprefix("case ") if lines[0].startswith("case ") else None
+    known = tuple(
+        Hypothesis(f"{one.name}✝" if one.hidden else one.name, one.type, inaccessible=one.hidden)
+        for one in locals_of(f"{before}\n⊢")
+    )
+    return Goal("", target.replace("\n  ", "\n"), known, name)
+
+
+def _joined(one: Decision, other: Decision) -> Decision:
+    tried = tuple(dict.fromkeys((*one.tried, *other.tried)))
+    return Decision(one.theorem, one.state, tried, one.worked | other.worked)
+
+
+class _Nodes:
+    """The rows of one theorem's search, node by node."""
+
+    def __init__(self, theorem: str, root_goal: str) -> None:
+        self.theorem, self.root_goal = theorem, root_goal
+        self._tried: dict[tuple[int, str], list[str]] = {}
+        self._worked: dict[tuple[int, str], set[str]] = {}
+
+    def add(self, node: int, state: str, tactic: str, outcome: str, on_path: bool) -> None:
+        self._tried.setdefault((node, state), []).append(tactic)
+        if on_path or outcome == "closed":
+            self._worked.setdefault((node, state), set()).add(tactic)
+
+    def decisions(self) -> list[Decision]:
+        return [
+            Decision(
+                self.theorem, state, tuple(dict.fromkeys(self._tried[node, state])), frozenset(good)
+            )
+            for (node, state), good in self._worked.items()
+        ]
+
+
+def _by_theorem(directory: Path, records: dict[str, TheoremRecord]) -> list[_Nodes]:
+    found: dict[str, _Nodes] = {}
+    for batch in iter_steps(directory, _COLUMNS, lambda _told_already: None):
+        columns = (batch.column(name).to_pylist() for name in _COLUMNS)
+        for theorem, node, state, tactic, outcome, on_path, root, origin in zip(*columns, strict=True):
+            if theorem in records and origin in _SEARCHED:
+                nodes = found.setdefault(theorem, _Nodes(theorem, root))
+                nodes.add(node, state, tactic, outcome, on_path)
+    return list(found.values())
