@@ -13,6 +13,9 @@ from burnqed.trajectories.schema import PathStep
 
 _MOST_TACTICS = 300  # what shortening may cost; a long proof is shortened as far as that goes
 _FIRST, _INTROS = "first | ", "intros; "
+_ASKED = re.compile(r"\b(grind|simp_all|simp) \[")  # they have a form that says what it used
+_NAME = re.compile(r"[^\W\d][\w.'!?]*")
+_WORTH_ASKING = 3
 _LEMMAS = re.compile(r" \[([^\[\]\n]+)\]")
 
 
@@ -117,6 +120,11 @@ class _Shortener:
             return f"{before} [{', '.join(kept)}]{after}" if kept else before + after
 
         try:
+            used = await self._used(tactic, lemmas, state, part)
+            if len(used) < len(lemmas) and isinstance(
+                await self._apply(state, text(used), part), Closed
+            ):
+                lemmas = used
             for lemma in reversed(list(lemmas)):
                 kept = [other for other in lemmas if other != lemma]
                 if isinstance(await self._apply(state, text(kept), part), Closed):
@@ -124,6 +132,21 @@ class _Shortener:
         except _Spent:
             pass
         return text(lemmas)
+
+    async def _used(
+        self, tactic: str, lemmas: list[str], state: ProofState, part: Sequence[int]
+    ) -> list[str]:
+        """Those that the tactic itself says it used, if it can be asked; all of them if it cannot.
+
+        Each lemma that is tried to be left out runs the tactic once, so it is worth one run to ask.
+        """
+        asking = _ASKED.sub(r"\1? [", tactic)
+        if asking == tactic or len(lemmas) < _WORTH_ASKING:
+            return lemmas
+        outcome = await self._apply(state, asking, part)
+        told = " ".join(outcome.suggestions) if isinstance(outcome, Closed) else ""
+        names = set(_NAME.findall(told))
+        return [lemma for lemma in lemmas if lemma in names] if names else lemmas
 
     async def _suffices(self, script: Script, state: ProofState, part: Sequence[int]) -> bool:
         try:

@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 import torch
 
+from burnqed.policy.ranked.retrieval import Bags, Rows
 from burnqed.policy.ranked.weights import SHAPE_ROWS, STATE_WIDTH, WORD_ROWS, Weights
-from burnqed.training.retrieval import Rows, bags
+from burnqed.training.retrieval import bags
 
 _BATCH = 128
 _START = 0.1  # the size of the first random numbers
@@ -128,7 +129,7 @@ def _scores(choices: Sequence[Choice], tables: _Tables) -> torch.Tensor:
 
     rows = padded("shapes")
     nothing = torch.tensor([[i >= len(one.worked) for i in range(wide)] for one in choices])
-    read = bags([one.words for one in choices], tables.reading)
+    read = bags(Bags.of(one.words for one in choices), tables.reading)
     scores = (
         tables.rules * padded("weights")
         + tables.bias[rows]

@@ -17,7 +17,7 @@ import torch
 from torch.nn import functional
 
 from burnqed.policy.ranked.library import Library
-from burnqed.policy.ranked.retrieval import CONSIDERED, Retriever, Shared, rows_of, rows_of_lemma
+from burnqed.policy.ranked.retrieval import CONSIDERED, Bags, Retriever, Rows, Shared, rows_of
 from burnqed.policy.ranked.weights import LEMMA_WIDTH, WORD_ROWS, Weights, untrained
 from burnqed.policy.ranked.words import words_of
 
@@ -25,8 +25,6 @@ _RANDOM = 64
 _BATCH = 64
 _START = 0.1  # the size of the first random numbers
 CUTS = (1, 4, 16)
-
-Rows = list[tuple[int, float]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,8 +39,8 @@ class Use:
 @dataclass(frozen=True, slots=True)
 class Effort:
     epochs: int = 20
-    lr: float = 5e-3
-    weight_decay: float = 0.02
+    lr: float = 1e-3
+    weight_decay: float = 0.1
     seed: int = 0
 
 
@@ -77,7 +75,7 @@ def learn_retrieval(
         draw.shuffle(order)
         for start in range(0, len(order), _BATCH):
             batch = [examples[i] for i in order[start : start + _BATCH]]
-            loss = _loss(library, shared, batch, asking, offering, scale, draw)
+            loss = _loss(shared, batch, asking, offering, scale, draw)
             optimizer.zero_grad()
             loss.backward()
             optimizer.step()
@@ -111,7 +109,7 @@ def _example(plain: Retriever, use: Use) -> _Example:
 
 
 def _loss(
-    library: Library, shared: Shared, batch: Sequence[_Example], asking: torch.Tensor,
+    shared: Shared, batch: Sequence[_Example], asking: torch.Tensor,
     offering: torch.Tensor, scale: torch.Tensor, draw: random.Random,
 ) -> torch.Tensor:  # fmt: skip
     """Of each state, minus the logarithm of the share that what it needed has of all of the batch's."""
@@ -120,8 +118,8 @@ def _loss(
         | {draw.randrange(shared.size) for _ in range(_RANDOM)}
     )
     column = {place: i for i, place in enumerate(places)}
-    asked = bags([one.rows for one in batch], asking)
-    offered = bags([rows_of_lemma(shared, library, place) for place in places], offering)
+    asked = bags(Bags.of(one.rows for one in batch), asking)
+    offered = bags(shared.lemmas.only(places), offering)
     gains = torch.from_numpy(np.stack([one.gains[places] for one in batch]))
     scores = scale * gains + asked @ offered.T
     needed = torch.zeros_like(scores, dtype=torch.bool)
@@ -131,14 +129,12 @@ def _loss(
     return (torch.logsumexp(scores, dim=1) - inside).mean()
 
 
-def bags(bags: Sequence[Rows], table: torch.Tensor) -> torch.Tensor:
+def bags(given: Bags, table: torch.Tensor) -> torch.Tensor:
     """A weighted sum of rows of the table for each of the bags."""
-    flat = [row for bag in bags for row in bag]
-    starts = np.cumsum([0, *(len(bag) for bag in bags[:-1])])
     return functional.embedding_bag(
-        torch.tensor([row for row, _ in flat], dtype=torch.long),
+        torch.from_numpy(given.rows),
         table,
-        torch.from_numpy(starts),
+        torch.from_numpy(given.starts[:-1]),
         mode="sum",
-        per_sample_weights=torch.tensor([weight for _, weight in flat], dtype=torch.float32),
+        per_sample_weights=torch.from_numpy(given.weights),
     )

@@ -18,6 +18,10 @@ from burnqed.policy.ranked.tactics import LEMMAS, lemma_tactics
 from burnqed.policy.ranked.weights import Weights
 from burnqed.policy.ranked.words import words_of
 
+# The share of what rules say, whatever was learnt: what was seldom tried is not known to be bad, and
+# some states are like none that was learnt from.
+DOUBT = 0.2
+
 
 @dataclass(frozen=True, slots=True)
 class Idea:
@@ -65,12 +69,17 @@ class Ranked:
         if not every:
             return []
         weights = self._weights
+        given = np.array([idea.weight for idea in every], dtype=np.float32)
         rows = [shape_row(idea.tactic) for idea in every]
         reading = asked(Counter(words_of(goal.text)), self._retriever.shared.rarity, weights.reading)
         scores = (
-            weights.rules[0] * np.array([idea.weight for idea in every], dtype=np.float32)
+            weights.rules[0] * given
             + weights.bias[rows]
             + weights.shapes[rows] @ reading
             + weights.trust[rows] * np.array([idea.strength for idea in every], dtype=np.float32)
         )
-        return [(idea.tactic, float(score)) for idea, score in zip(every, scores, strict=True)]
+        both = np.logaddexp(
+            np.log1p(-DOUBT) + scores - np.logaddexp.reduce(scores),
+            np.log(DOUBT) + given - np.logaddexp.reduce(given),
+        )
+        return [(idea.tactic, float(weight)) for idea, weight in zip(every, both, strict=True)]

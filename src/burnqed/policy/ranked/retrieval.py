@@ -7,7 +7,7 @@ learnt about words of states and of lemmas that go together in proofs, as a prod
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,9 @@ from burnqed.policy.ranked.library import Library
 from burnqed.policy.ranked.weights import WORD_ROWS, Floats, Weights
 from burnqed.policy.ranked.words import bucket, words_of, words_of_name
 
+Rows = list[tuple[int, float]]  # rows of a table, each with a weight
+
+_AT_ONCE = 4096  # bags that are summed at once
 CONSIDERED = 64  # lemmas among which strengths are shared out
 _SATURATION, _LENGTH = 0.9, 0.6  # BM25's k1 and b
 _TWICE = 2  # a word of a state counts so often at most
@@ -33,6 +36,42 @@ class Found:
 class _Postings:
     places: np.typing.NDArray[np.int32]
     gains: Floats
+
+
+@dataclass(frozen=True, slots=True)
+class Bags:
+    """Weighted rows of a table, many bags one after the other; bag `i` begins at `starts[i]`."""
+
+    rows: np.typing.NDArray[np.int64]
+    weights: Floats
+    starts: np.typing.NDArray[np.int64]  # one more than there are bags
+
+    @classmethod
+    def of(cls, bags: Iterable[Rows]) -> Bags:
+        lengths, rows, weights = [0], list[int](), list[float]()
+        for bag in bags:
+            lengths.append(len(bag))
+            rows += [row for row, _ in bag]
+            weights += [weight for _, weight in bag]
+        return cls(np.array(rows, np.int64), np.array(weights, np.float32), np.cumsum(lengths))
+
+    def only(self, places: Sequence[int]) -> Bags:
+        """These bags, in this order."""
+        parts = [np.arange(self.starts[place], self.starts[place + 1]) for place in places]
+        inside = np.concatenate([np.zeros(0, np.int64), *parts])
+        starts = np.cumsum([0, *map(len, parts)])
+        return Bags(self.rows[inside], self.weights[inside], starts)
+
+    def sums(self, table: Floats) -> Floats:
+        """Of each bag, the weighted sum of its rows."""
+        count = len(self.starts) - 1
+        found = np.zeros((count, table.shape[1]), dtype=np.float32)
+        for first in range(0, count, _AT_ONCE):
+            last = min(first + _AT_ONCE, count)
+            inside = slice(self.starts[first], self.starts[last])
+            of_bag = np.repeat(np.arange(first, last), np.diff(self.starts[first : last + 1]))
+            np.add.at(found, of_bag, self.weights[inside, None] * table[self.rows[inside]])
+        return found
 
 
 class Shared:
@@ -58,7 +97,10 @@ class Shared:
             for word, (places, gains) in collected.items()
         }
         self.size = total
-        self.counted = counted
+        self.lemmas = Bags.of(
+            [*rows_of(one, self.rarity), *_rows_of_name(name)]
+            for one, name in zip(counted, library.names, strict=True)
+        )
 
     def gains(self, words: Counter[str]) -> Floats:
         """What each lemma shares with these words, 1 being about as much as there is to share."""
@@ -80,7 +122,7 @@ class Retriever:
         self.shared = shared or Shared(library)
         self._asking, self._scale = weights.asking, float(weights.scale[0])
         self._learnt = bool(weights.offering.any())
-        self._offered = offered(self.shared, library, weights) if self._learnt else None
+        self._offered = self.shared.lemmas.sums(weights.offering) if self._learnt else None
 
     def find(self, state: str, without: Collection[int] = (), least: int = CONSIDERED) -> list[Found]:
         """The strongest lemmas for a state that is given as its text, the first the strongest."""
@@ -100,7 +142,7 @@ class Retriever:
         return [Found(int(place), float(share)) for place, share in zip(best, shares, strict=True)]
 
 
-def rows_of(words: Counter[str], rarity: dict[str, float]) -> list[tuple[int, float]]:
+def rows_of(words: Counter[str], rarity: dict[str, float]) -> Rows:
     """Rows of a table for these words, with weights whose squares sum to one.
 
     A word that no statement has is left out: nothing can be learnt about it.
@@ -112,11 +154,10 @@ def rows_of(words: Counter[str], rarity: dict[str, float]) -> list[tuple[int, fl
     return [(bucket(word, WORD_ROWS), weight / norm) for word, weight in found.items()]
 
 
-def rows_of_lemma(shared: Shared, library: Library, place: int) -> list[tuple[int, float]]:
-    """The same for a lemma: the words of its statement, and those of its name for as much again."""
-    rows = rows_of(shared.counted[place], shared.rarity)
-    name = words_of_name(library.names[place])
-    return [*rows, *((bucket(word, WORD_ROWS), 1 / np.sqrt(len(name))) for word in name)]
+def _rows_of_name(name: str) -> Rows:
+    """The words of a lemma's name count for as much as its statement."""
+    words = words_of_name(name)
+    return [(bucket(word, WORD_ROWS), 1 / float(np.sqrt(len(words)))) for word in words]
 
 
 def asked(words: Counter[str], rarity: dict[str, float], asking: Floats) -> Floats:
@@ -125,16 +166,6 @@ def asked(words: Counter[str], rarity: dict[str, float], asking: Floats) -> Floa
         return np.zeros(asking.shape[1], dtype=np.float32)
     places, weights = zip(*rows, strict=True)
     return np.asarray(np.array(weights, dtype=np.float32) @ asking[list(places)], dtype=np.float32)
-
-
-def offered(shared: Shared, library: Library, weights: Weights) -> Floats:
-    """A row for each lemma."""
-    found = np.zeros((shared.size, weights.offering.shape[1]), dtype=np.float32)
-    for place in range(shared.size):
-        rows = rows_of_lemma(shared, library, place)
-        at, how = zip(*rows, strict=True) if rows else ((), ())
-        found[place] = np.array(how, dtype=np.float32) @ weights.offering[list(at)]
-    return found
 
 
 def strength_of(places: Sequence[int], found: Sequence[Found]) -> float:
