@@ -57,7 +57,12 @@ class _Example:
 def learn_retrieval(
     library: Library, shared: Shared, uses: Sequence[Use], effort: Effort, told: Callable[[], bool]
 ) -> Weights:
-    """Weights with the tables of retrieval filled in. `told` is called at each epoch; True ends it."""
+    """Weights with the tables of retrieval filled in. `told` is called at each epoch; True ends it.
+
+    Of nothing nothing is learnt: the random numbers that learning begins with are no better than none.
+    """
+    if not uses:
+        return untrained()
     plain = Retriever(library, untrained(), shared)
     examples = [_example(plain, use) for use in uses]
     torch.manual_seed(effort.seed)
