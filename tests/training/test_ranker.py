@@ -50,7 +50,7 @@ def test_a_proved_theorem_teaches_what_worked(tmp_path: Path) -> None:
     assert found.steps == (Step("t", "⊢ a", "omega"),)
     report = found.report
     assert (report["theorems"], report["held_out"], report["decisions"]) == (1, 0, 1)
-    assert (report["tactics"], report["steps"], report["runs"]) == (3, 1, [str(tmp_path)])
+    assert (report["tactics"], report["proof_steps"], report["runs"]) == (3, 1, [str(tmp_path)])
 
 
 def test_what_several_runs_tried_at_a_state_is_joined(tmp_path: Path) -> None:

@@ -89,7 +89,7 @@ def read_lessons(
         "held_out": len(held),
         "decisions": len(decisions),
         "tactics": sum(len(one.tried) for one in decisions.values()),
-        "steps": len(steps),
+        "proof_steps": len(steps),
     }
     return Lessons(tuple(decisions.values()), tuple(steps.values()), report)
 
