@@ -59,6 +59,36 @@ SHORTENED = {
         Script("simp [shift, Nat.add_comm, Nat.mul_comm]"),
         ["simp [shift]"],
     ),
+    "alternatives": (
+        theorem(TheoremText("theorem t (a b : Nat) : a + b = b + a")),
+        Script("first | exact Nat.mul_comm .. | exact Nat.add_comm .. | omega"),
+        ["exact Nat.add_comm .."],
+    ),
+    "alternatives behind names": (
+        SWAP,
+        Script("intros; first | exact Nat.mul_comm .. | exact Nat.add_comm .. | omega"),
+        ["intros; exact Nat.add_comm .."],
+    ),
+    "alternatives and the names before them": (
+        SWAP,
+        Script("intros; first | exact Nat.mul_comm .. | exact Nat.add_comm"),
+        ["exact Nat.add_comm"],
+    ),
+    "alternatives behind a step": (
+        BOTH,
+        chain("intro p q hp hq", "first | exact hp | exact ⟨hp, hq⟩"),
+        ["intro p q hp hq", "exact ⟨hp, hq⟩"],
+    ),
+    "alternatives and then lemmas": (
+        theorem(TheoremText(f"{SHIFT}theorem t (m : Nat) : shift 0 m = m")),
+        Script("first | exact rfl' | simp [shift, Nat.add_comm]"),
+        ["simp [shift]"],
+    ),
+    "alternatives behind something else": (
+        SWAP,
+        Script("intro a b; first | exact Nat.mul_comm .. | exact Nat.add_comm .."),
+        ["intro a b; first | exact Nat.mul_comm .. | exact Nat.add_comm .."],
+    ),
     "nothing": (
         BOTH,
         chain("intro p q hp hq", "exact ⟨hp, hq⟩"),
@@ -87,6 +117,16 @@ async def test_shortening_has_a_limit(lean_pool: Pool, monkeypatch: pytest.Monke
         assert tactics_of(shorter)[-1] == "exact Nat.add_comm a b"
         whole = shorter.steps
     assert whole == 2
+
+
+async def test_alternatives_are_tried_as_long_as_the_limit_allows(
+    lean_pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _, script, (shorter,) = SHORTENED["alternatives behind names"]
+    for most, left in ((0, script.tactic), (3, script.tactic), (4, shorter)):
+        monkeypatch.setattr("burnqed.evaluation.shorten._MOST_TACTICS", most)
+        async with open_session(lean_pool) as session:
+            assert (await shorten(session, SWAP, script)).tactic == left, most
 
 
 # ------------------------------------------------------------------------------- what is left

@@ -8,7 +8,18 @@ from pathlib import Path
 import pytest
 
 from burnqed.core.errors import InputError
-from burnqed.iteration.config import Config, Data, Eval, Search, Teacher, check, read_config
+from burnqed.iteration.config import (
+    Config,
+    Data,
+    Eval,
+    Policy,
+    Run,
+    Search,
+    Teacher,
+    Value,
+    check,
+    read_config,
+)
 from burnqed.iteration.history import BASELINE
 from burnqed.iteration.plan import complete, due, first_incomplete
 from burnqed.iteration.stages import Stage, Status, stages
@@ -176,6 +187,70 @@ def test_a_baseline_is_the_base_model_where_it_is_one() -> None:
     assert option(command, "--policy") == ["mix"]
 
 
+# ---------------------------------------------------------------------------- without a language model
+
+RANKED = Config(
+    policy=Policy(base="ranker", options=("--epochs", "7")),
+    search=Search(policy="ranked"),
+    run=Run(device="cuda", workers=3),
+)
+
+
+def test_the_stages_of_a_run_with_a_ranker() -> None:
+    """It learns from searches as they are, and is used as it was trained: no pairs, and no export."""
+    check(RANKED)
+    plain, walked = walk(Config(), 2), walk(RANKED, 2)
+    for number in (BASELINE, 0, 1, 2):
+        left_out = {"teacher-pairs", "pairs", "export"}
+        assert named(walked, number) == [one for one in named(plain, number) if one not in left_out]
+    assert len({stage.out for stage in walked if stage.out}) == sum(bool(one.out) for one in walked)
+
+
+def test_a_ranker_is_taught_by_itself_and_learns_from_all_searches() -> None:
+    walked = walk(RANKED, 2)
+    for name in ("teacher-1", "teacher-2"):
+        assert option(at(walked, 0, name), "--policy") == ["ranked"]
+        assert "--model" not in at(walked, 0, name).command
+    taught = [f"trajectories/teacher/search_{k}" for k in (1, 2)]
+    first = [f"trajectories/iter_0/{name}" for name in ("search_1", "search_2", "noise")]
+    second = [f"trajectories/iter_1/search_{k}" for k in (1, 2)]
+    for number, runs in enumerate((taught, [*taught, *first], [*taught, *first, *second])):
+        training = at(walked, number, "policy")
+        assert training.command[:2] == ("train", "ranker")
+        assert option(training, "--data") == runs
+        assert option(training, "--without") == ["core-300", "qed-core"]
+        assert option(training, "--out") == [training.out] == [f"checkpoints/llm/iter_{number}"]
+        assert (option(training, "--workers"), option(training, "--epochs")) == (["3"], ["7"])
+        assert option(training, "--val-share") == ["0.1"]
+        assert not {"--base", "--lr", "--batch", "--device", "--extra-data"} & set(training.command)
+        assert training.whole
+        assert not training.resumes
+
+
+def test_searches_and_evaluations_ask_the_ranker_of_their_iteration() -> None:
+    walked = walk(RANKED, 1)
+    for number, names in ((0, ("search-1", "search-2", "noise", "eval-core-300")),
+                          (1, ("beside", "search-1", "search-2", "eval-qed-core"))):  # fmt: skip
+        for name in names:
+            stage = at(walked, number, name)
+            assert option(stage, "--policy") == ["ranked"], name
+            assert option(stage, "--model") == [f"checkpoints/llm/iter_{number}/best"], name
+            assert "--device" not in stage.command, name
+    assert option(at(walked, 1, "value"), "--model") == ["words"]
+    for name in ("eval-core-300", "eval-qed-core"):
+        baseline = at(walked, BASELINE, name)
+        assert option(baseline, "--policy") == ["portfolio"]
+        assert "--model" not in baseline.command
+
+
+def test_a_ranker_learns_from_the_searches_that_were_made() -> None:
+    walked = walk(RANKED, 1, frozenset({"teacher-2-theorems", "noise-theorems", "search-2"}))
+    assert option(at(walked, 0, "policy"), "--data") == ["trajectories/teacher/search_1"]
+    assert option(at(walked, 1, "policy"), "--data") == [
+        "trajectories/teacher/search_1", "trajectories/iter_0/search_1",
+    ]  # fmt: skip
+
+
 def test_what_is_due_is_the_first_that_is_not_done() -> None:
     config = Config(eval=Eval(sets=("qed-core",)))
     done: Done = {}
@@ -197,11 +272,13 @@ def test_presets_are_whole(name: str) -> None:
 def test_names_keep_their_meaning_where_folders_are_called_so(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("nano", "qed-core"):
+    for name in ("nano", "ranker", "qed-core"):
         (tmp_path / name).mkdir()
     monkeypatch.chdir(tmp_path)
     config = read_config("smoke", ["run.seed=1"])
     assert (config.policy.base, config.eval.sets) == ("nano", ("qed-core",))
+    ranked = read_config("smoke", ["policy.base=ranker", "search.policy=ranked"])
+    assert ranked.policy.base == "ranker"
 
 
 def test_files_are_meant_from_where_the_configuration_lies(tmp_path: Path) -> None:
@@ -224,6 +301,13 @@ def test_files_are_meant_from_where_the_configuration_lies(tmp_path: Path) -> No
         (Config(search=Search(nodes=())), "nodes is empty"),
         (Config(search=Search(policy="portfolio")), "no policy portfolio"),
         (Config(teacher=Teacher(nodes=())), "nodes is empty"),
+        (replace(RANKED, search=Search()), "policy is mix, and .* base is ranker"),
+        (replace(RANKED, search=Search(policy="local")), "policy is local, and .* base is ranker"),
+        (replace(RANKED, policy=Policy()), "policy is ranked, and .* base is nano"),
+        (replace(RANKED, policy=Policy(base="smollm2")), "policy is ranked, and .* base is smollm2"),
+        (replace(RANKED, value=Value(model="policy")), "a ranker encodes no states"),
+        (replace(RANKED, data=Data(base=("pairs.jsonl",))), "learns from searches, and not from pairs"),
+        (replace(RANKED, teacher=Teacher(nodes=())), "nodes is empty"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_runs(config: Config, said: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import pytest
 
-from burnqed.core.types import Candidate, Goal, Theorem
+from burnqed.core.types import Candidate, Goal, Proposition, Theorem
 from burnqed.policy.mix import MODEL_CANDIDATES, Mix
 
 GOAL = Goal("g", "True")
@@ -21,7 +21,7 @@ class Says:
         self.asked: list[tuple[int, float, int]] = []
 
     def about(self, theorem: Theorem) -> Says:
-        return self
+        return Says(**{theorem.name: 1.0})
 
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
@@ -55,6 +55,14 @@ async def test_the_model_is_asked_for_few_and_the_whole_is_cut() -> None:
     assert [n for n, _, _ in model.asked] == [3, MODEL_CANDIDATES]
     assert [n for n, _, _ in portfolio.asked] == [3, 32]
     assert {asked[1:] for asked in model.asked + portfolio.asked} == {(0.0, 7)}
+
+
+async def test_both_are_told_what_is_to_be_proved() -> None:
+    mix = Mix(Says(simp=1.0), Says(rfl=1.0), 0.3)
+    about = mix.about(Theorem("named", Proposition("1 = 1")))
+    ((candidate,),) = await about.propose([[GOAL]], 8, 0.0, 0)
+    assert (candidate.tactic, about.share) == ("named", 0.3)
+    assert {c.tactic for c in (await mix.propose([[GOAL]], 8, 0.0, 0))[0]} == {"simp", "rfl"}
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0, -1.0])

@@ -102,7 +102,7 @@ class _Shortener:
             for one in listed.split(" | "):
                 for text in (one, before + one):
                     if isinstance(await self._apply(state, text, part), Closed):
-                        return text
+                        return await self._fewer_lemmas(text, state, part)
         except _Spent:
             pass
         return tactic

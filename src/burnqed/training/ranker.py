@@ -26,7 +26,7 @@ from burnqed.policy.ranked.library import Library
 from burnqed.policy.ranked.policy import Idea, ideas, strength
 from burnqed.policy.ranked.retrieval import Retriever, Shared, rows_of
 from burnqed.policy.ranked.shapes import lemmas_in, shape_of, shape_row
-from burnqed.policy.ranked.weights import save, untrained
+from burnqed.policy.ranked.weights import as_saved, save, untrained
 from burnqed.policy.ranked.words import words_of
 from burnqed.training import order, retrieval
 from burnqed.training.checkpoints import RESULT, publish_directory
@@ -101,6 +101,7 @@ def train_ranker(job: Job, library: Library, out: Path, watch: Watcher) -> dict[
         weights, best = learn_order(whole, choices, checks, job.order, told_by(tick, watch))
     if watch.stop():
         return None
+    weights = as_saved(weights)  # what is told about them, and their identity, is of what is loaded
     plain = Retriever(library, untrained(), shared)
     result: dict[str, Any] = {
         "data": {**lessons.report, "lemmas": len(uses), "decided": len(choices) + len(checks)},
@@ -173,7 +174,9 @@ def _choice(decision: Decision, retriever: Retriever) -> Choice | None:
     for tactic in decision.tried:
         known = by_text.get(tactic) or by_shape.get(shape_of(tactic))
         if known is not None:
-            kept.append(Idea(tactic, known.weight, strength(tactic, retriever, found)))
+            # What `exact?` found names lemmas too, but nobody knows of them when it is proposed.
+            strong = strength(tactic, retriever, found) if known.strength else 0.0
+            kept.append(Idea(tactic, known.weight, strong))
             worked.append(tactic in decision.worked)
     if not any(worked) or all(worked):
         return None

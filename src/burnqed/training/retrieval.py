@@ -49,13 +49,19 @@ class _Example:
     rows: Rows
     needed: tuple[int, ...]
     rivals: tuple[int, ...]
+    own: int | None
     gains: np.typing.NDArray[np.float32]  # of all lemmas, by words in common
 
 
 def learn_retrieval(
     library: Library, shared: Shared, uses: Sequence[Use], effort: Effort, told: Callable[[], bool]
 ) -> Weights:
-    """Weights with the tables of retrieval filled in. `told` is called at each epoch; True ends it."""
+    """Weights with the tables of retrieval filled in. `told` is called at each epoch; True ends it.
+
+    Of nothing nothing is learnt: the random numbers that learning begins with are no better than none.
+    """
+    if not uses:
+        return untrained()
     plain = Retriever(library, untrained(), shared)
     examples = [_example(plain, use) for use in uses]
     torch.manual_seed(effort.seed)
@@ -105,7 +111,8 @@ def _example(plain: Retriever, use: Use) -> _Example:
     words = Counter(words_of(use.state))
     without = () if use.own is None else (use.own,)
     rivals = tuple(one.place for one in plain.find(use.state, without, CONSIDERED))
-    return _Example(rows_of(words, plain.shared.rarity), use.needed, rivals, plain.shared.gains(words))
+    rows, gains = rows_of(words, plain.shared.rarity), plain.shared.gains(words)
+    return _Example(rows, use.needed, rivals, use.own, gains)
 
 
 def _loss(
@@ -123,8 +130,12 @@ def _loss(
     gains = torch.from_numpy(np.stack([one.gains[places] for one in batch]))
     scores = scale * gains + asked @ offered.T
     needed = torch.zeros_like(scores, dtype=torch.bool)
+    own = torch.zeros_like(needed)
     for row, one in enumerate(batch):
         needed[row, [column[place] for place in one.needed]] = True
+        if one.own in column:
+            own[row, column[one.own]] = True
+    scores = scores.masked_fill(own, -torch.inf)  # it is there for others
     inside = torch.logsumexp(scores.masked_fill(~needed, -torch.inf), dim=1)
     return (torch.logsumexp(scores, dim=1) - inside).mean()
 

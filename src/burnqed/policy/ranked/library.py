@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,6 +14,8 @@ from functools import cached_property
 from pathlib import Path
 
 from burnqed.core.cache import cache_root, lock
+from burnqed.core.errors import CorruptError
+from burnqed.core.runs import publish
 from burnqed.core.types import LibraryConstant, Negation, Theorem
 from burnqed.lean import protocol
 from burnqed.lean.embedded.progress import Progress
@@ -137,18 +138,23 @@ def write_library(path: Path, library: Library) -> None:
     columns = (library.names, library.modules, library.statements)
     table = pa.table({name: list(column) for name, column in zip(_COLUMNS, columns, strict=True)})
     table = table.replace_schema_metadata({b"burnqed.imports": json.dumps(library.imports).encode()})
-    path.parent.mkdir(parents=True, exist_ok=True)
-    beside = path.with_suffix(f".{os.getpid()}")
-    pq.write_table(table, beside, compression="zstd")
-    beside.replace(path)
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink, compression="zstd")
+    publish(path, sink.getvalue().to_pybytes())
 
 
 def read_library(path: Path) -> Library:
     import json
 
+    import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pq.read_table(path)
-    names, modules, statements = (tuple(table.column(name).to_pylist()) for name in _COLUMNS)
-    told = json.loads((table.schema.metadata or {}).get(b"burnqed.imports", b"{}"))
+    try:
+        table = pq.read_table(path)
+        names, modules, statements = (tuple(table.column(name).to_pylist()) for name in _COLUMNS)
+        told = json.loads((table.schema.metadata or {}).get(b"burnqed.imports", b"{}"))
+    except (OSError, KeyError, ValueError, pa.ArrowException) as error:
+        raise CorruptError(
+            f"cannot read the library in {path}: {error}", hint="remove it: it is read from Lean again"
+        ) from error
     return Library(names, modules, statements, {module: tuple(own) for module, own in told.items()})

@@ -30,7 +30,7 @@ _TACTICS = frozenset({
 
 @lru_cache(maxsize=2**16)
 def shape_of(tactic: str) -> str:
-    """`simp [_4]` of `simp [a, b, c, d]`, `cases _` of `cases xs`, and `exact?` of what that found."""
+    """`simp [••••]` of `simp [a, b, c, d]`, `cases _` of `cases xs`, `exact?` of what that found."""
     if tactic == "exact?" or _SUGGESTED.search(tactic):
         return "exact?"
     text = _LIST.sub(_counted, tactic)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from burnqed.core.errors import InputError
+from burnqed.core.errors import InputError, SetupError
 
 KIND = "burn-qed ranker"
 FORMAT = 1
@@ -68,8 +68,14 @@ def untrained() -> Weights:
     )
 
 
+def as_saved(weights: Weights) -> Weights:
+    """With the numbers that `load` will give back: half precision is more than enough for them."""
+    halves = {one.name: getattr(weights, one.name).astype(np.float16) for one in fields(weights)}
+    return Weights(**{name: table.astype(np.float32) for name, table in halves.items()})
+
+
 def save(directory: Path, weights: Weights, about: dict[str, Any]) -> None:
-    """Weights in half precision, which is more than enough for them."""
+    """Weights in half precision, and a card that says what they are."""
     from safetensors.numpy import save as to_bytes
 
     from burnqed.core.runs import publish
@@ -87,9 +93,13 @@ def is_ranker(directory: Path) -> bool:
 
 def load(directory: Path) -> Weights:
     """Raises `InputError` for what is no ranker, or one of another version."""
-    from safetensors import SafetensorError
-    from safetensors.numpy import load_file
-
+    try:
+        from safetensors import SafetensorError
+        from safetensors.numpy import load_file
+    except ImportError as error:
+        raise SetupError(
+            f"a ranker needs a package: {error}", hint="pip install 'burn-qed[models]'"
+        ) from error
     try:
         card = json.loads((directory / CARD).read_text(encoding="utf-8"))
         tables = load_file(directory / WEIGHTS)
@@ -97,7 +107,12 @@ def load(directory: Path) -> Weights:
         raise InputError(
             f"{directory} holds no ranker: {error}", hint="`burn-qed train ranker` makes one"
         ) from error
-    if card.get("kind") != KIND or card.get("format") != FORMAT:
+    if not isinstance(card, dict) or card.get("kind") != KIND:
+        raise InputError(
+            f"{directory} holds no ranker: its {CARD} is of something else",
+            hint="`burn-qed train ranker` makes one",
+        )
+    if card.get("format") != FORMAT:
         raise InputError(f"{directory} is a ranker of another version", hint="train it again")
     plain = untrained()
     for one in fields(Weights):

@@ -1,0 +1,138 @@
+"""Rankers and libraries on disk: what is read is what was written, and what is neither is told."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import load_file, save_file
+
+from burnqed.core.errors import CorruptError, InputError
+from burnqed.policy.ranked.library import Library, read_library, write_library
+from burnqed.policy.ranked.weights import (
+    CARD,
+    WEIGHTS,
+    Weights,
+    as_saved,
+    is_ranker,
+    load,
+    save,
+    untrained,
+)
+
+
+def learnt(seed: int = 0) -> Weights:
+    chance = np.random.default_rng(seed)
+    tables = {one.name: getattr(untrained(), one.name) for one in fields(Weights)}
+    return Weights(**{k: chance.normal(size=t.shape).astype(np.float32) for k, t in tables.items()})
+
+
+@pytest.fixture
+def ranker(tmp_path: Path) -> Path:
+    save(tmp_path / "ranker", untrained(), {"seed": 3})
+    return tmp_path / "ranker"
+
+
+def test_what_is_loaded_is_what_was_saved(tmp_path: Path) -> None:
+    weights = learnt()
+    save(tmp_path, weights, {"seed": 3})
+    again = load(tmp_path)
+    for one in fields(Weights):
+        assert getattr(again, one.name).dtype == np.float32
+        np.testing.assert_allclose(
+            getattr(again, one.name), getattr(weights, one.name), rtol=1e-3, atol=1e-6
+        )
+    assert again.identity == as_saved(weights).identity, "known before it is written"
+    assert as_saved(again).identity == again.identity
+    assert json.loads((tmp_path / CARD).read_text())["seed"] == 3
+    assert is_ranker(tmp_path)
+
+
+def test_an_identity_is_that_of_the_numbers(ranker: Path) -> None:
+    plain = untrained()
+    assert load(ranker).identity == plain.identity == untrained().identity
+    for one in fields(Weights):
+        table = getattr(plain, one.name).copy()
+        table.flat[-1] += 1
+        assert replace(plain, **{one.name: table}).identity != plain.identity, one.name
+
+
+def changed(ranker: Path, name: str, table: np.ndarray | None) -> None:
+    tables = {key: own.copy() for key, own in load_file(ranker / WEIGHTS).items()}
+    if table is None:
+        del tables[name]
+    else:
+        tables[name] = table
+    save_file(tables, ranker / WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    ("name", "table", "told"),
+    [
+        ("trust", None, "the ranker's trust is missing"),
+        ("bias", np.zeros(3, np.float16), "the ranker's bias is missing or of another size"),
+        ("scale", np.full(1, np.nan, np.float16), "the ranker's scale has numbers that are none"),
+        ("rules", np.full(1, np.inf, np.float16), "the ranker's rules has numbers that are none"),
+    ],
+)
+def test_tables_that_are_wrong(ranker: Path, name: str, table: np.ndarray | None, told: str) -> None:
+    changed(ranker, name, table)
+    with pytest.raises(InputError, match=told) as refusal:
+        load(ranker)
+    assert str(ranker) in refusal.value.message
+
+
+def test_another_version(ranker: Path) -> None:
+    card = json.loads((ranker / CARD).read_text())
+    (ranker / CARD).write_text(json.dumps({**card, "format": 99}))
+    with pytest.raises(InputError, match="is a ranker of another version"):
+        load(ranker)
+
+
+@pytest.mark.parametrize("card", [None, "{", "[]", "3", '{"model_type": "llama"}', "\ud800"])
+def test_a_card_of_something_else(ranker: Path, card: str | None) -> None:
+    """A language model has a config.json as well, and any file may be broken."""
+    (ranker / CARD).unlink()
+    if card is not None:
+        (ranker / CARD).write_text(card, encoding="utf-8", errors="surrogatepass")
+    with pytest.raises(InputError, match="holds no ranker") as refusal:
+        load(ranker)
+    assert "train ranker" in refusal.value.hint
+
+
+def test_what_is_no_ranker(ranker: Path, tmp_path: Path) -> None:
+    for nothing in (tmp_path, tmp_path / "absent", ranker / CARD):
+        assert not is_ranker(nothing)
+        with pytest.raises(InputError, match="holds no ranker"):
+            load(nothing)
+    whole = (ranker / WEIGHTS).read_bytes()
+    for broken in (b"", b"text", whole[: len(whole) // 2]):
+        (ranker / WEIGHTS).write_bytes(broken)
+        with pytest.raises(InputError, match="holds no ranker"):
+            load(ranker)
+
+
+LIBRARY = Library(("a", "b'"), ("M", "N"), ("∀ n, n = n", "⊢ α"), {"N": ("M",), "M": ()})
+
+
+def test_a_library_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = tmp_path / "deep" / "library.parquet"
+    write_library(path, LIBRARY)
+    assert read_library(path) == LIBRARY
+    write_library(path, Library((), (), ()))
+    assert read_library(path) == Library((), (), ())
+    assert [one.name for one in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.parametrize("content", [b"", b"text", None])
+def test_a_broken_library_says_what_to_remove(tmp_path: Path, content: bytes | None) -> None:
+    path = tmp_path / "library.parquet"
+    write_library(path, LIBRARY)
+    path.write_bytes(path.read_bytes()[:-50] if content is None else content)
+    with pytest.raises(CorruptError, match="cannot read the library") as told:
+        read_library(path)
+    assert str(path) in told.value.message
+    assert "remove it" in told.value.hint
