@@ -162,7 +162,7 @@ LIBRARY = Library(
     ),
 )
 USES = [Use("⊢ Sun" if i % 2 else "⊢ Moon", (i,), None) for i in range(COUNT - 2)]
-EFFORT = retrieval.Effort(epochs=20)
+EFFORT = retrieval.Effort(epochs=20, lr=5e-3)  # few uses, so larger steps
 
 
 def kinds_found(weights: Weights, state: str) -> list[str]:
