@@ -17,11 +17,12 @@ import torch
 from torch.nn import functional
 
 from burnqed.policy.ranked.library import Library
-from burnqed.policy.ranked.retrieval import CONSIDERED, Bags, Retriever, Rows, Shared, rows_of
+from burnqed.policy.ranked.retrieval import Bags, Retriever, Rows, Shared, rows_of
 from burnqed.policy.ranked.weights import LEMMA_WIDTH, WORD_ROWS, Weights, untrained
 from burnqed.policy.ranked.words import words_of
 
 _RANDOM = 64
+_RIVALS = 64  # that words alone put first
 _BATCH = 64
 _START = 0.1  # the size of the first random numbers
 CUTS = (1, 4, 16)
@@ -110,7 +111,7 @@ def recall(retriever: Retriever, uses: Sequence[Use]) -> dict[str, float]:
 def _example(plain: Retriever, use: Use) -> _Example:
     words = Counter(words_of(use.state))
     without = () if use.own is None else (use.own,)
-    rivals = tuple(one.place for one in plain.find(use.state, without, CONSIDERED))
+    rivals = tuple(one.place for one in plain.find(use.state, without, _RIVALS))
     rows, gains = rows_of(words, plain.shared.rarity), plain.shared.gains(words)
     return _Example(rows, use.needed, rivals, use.own, gains)
 

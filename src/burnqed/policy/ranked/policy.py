@@ -14,7 +14,7 @@ from burnqed.policy.portfolio.portfolio import rate
 from burnqed.policy.portfolio.reading import Reading
 from burnqed.policy.ranked.retrieval import Found, Retriever, asked, strength_of
 from burnqed.policy.ranked.shapes import lemmas_in, shape_row
-from burnqed.policy.ranked.tactics import LEMMAS, lemma_tactics
+from burnqed.policy.ranked.tactics import lemma_tactics, pick
 from burnqed.policy.ranked.weights import Weights
 from burnqed.policy.ranked.words import words_of
 
@@ -37,7 +37,7 @@ def ideas(goal: Goal, retriever: Retriever, without: Collection[int]) -> tuple[l
     found = retriever.find(goal.text, without)
     names = retriever.library.names
     by_rules = [Idea(tactic, weight) for tactic, weight in rate(goal)]
-    by_lemmas = lemma_tactics(Reading(goal), [names[one.place] for one in found[:LEMMAS]])
+    by_lemmas = lemma_tactics(Reading(goal), pick([names[one.place] for one in found]))
     return [*by_rules, *(Idea(t, w, strength(t, retriever, found)) for t, w in by_lemmas)], found
 
 

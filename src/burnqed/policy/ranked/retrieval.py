@@ -19,7 +19,7 @@ from burnqed.policy.ranked.words import bucket, words_of, words_of_name
 Rows = list[tuple[int, float]]  # rows of a table, each with a weight
 
 _AT_ONCE = 4096  # bags that are summed at once
-CONSIDERED = 64  # lemmas among which strengths are shared out
+CONSIDERED = 256  # lemmas among which strengths are shared out
 _SATURATION, _LENGTH = 0.9, 0.6  # BM25's k1 and b
 _TWICE = 2  # a word of a state counts so often at most
 

@@ -3,36 +3,70 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from burnqed.policy.candidates import Rated
 from burnqed.policy.portfolio.reading import Reading
 
-LEMMAS = 16  # that tactics are made of
 _SINGLE = 8
 _FEW = 4
 
 
-def lemma_tactics(r: Reading, lemmas: Sequence[str]) -> Iterator[Rated]:
+@dataclass(frozen=True, slots=True)
+class Picked:
+    """Lemmas for a goal: the strongest, and the strongest of other namespaces than theirs.
+
+    What is said about one structure is often proved of the one that it is made of, and the words that
+    the two share are outdone by those that a structure's own lemmas share with each other.
+    """
+
+    near: tuple[str, ...]
+    abroad: tuple[str, ...]
+
+
+def pick(names: Sequence[str]) -> Picked:
+    """Of lemmas with the strongest first."""
+    near = names[:_SINGLE]
+    seen = {_namespace(name) for name in near[:_FEW]}
+    abroad: list[str] = []
+    for name in names[_FEW:]:
+        if _namespace(name) not in seen and len(abroad) < _SINGLE:
+            seen.add(_namespace(name))
+            abroad.append(name)
+    return Picked(tuple(near), tuple(abroad))
+
+
+def _namespace(name: str) -> str:
+    return name.rpartition(".")[0]
+
+
+def lemma_tactics(r: Reading, picked: Picked) -> Iterator[Rated]:
     """Tactics with log-weights, on the scale of the portfolio's rules."""
-    if not lemmas:
+    near, abroad = picked.near, picked.abroad
+    if not near:
         return
-    few, some, many = (", ".join(lemmas[:count]) for count in (_FEW, _SINGLE, LEMMAS))
+    few, some = ", ".join(near[:_FEW]), ", ".join(near)
+    both = ", ".join((*near[:_FEW], *abroad[:_FEW]))
     yield f"grind [{few}]", -0.6
     yield f"grind [{some}]", -0.8
     yield f"simp_all [{some}]", -0.9
     yield f"simp [{some}]", -1.6
-    yield f"grind [{many}]", -2.8
-    yield f"simp_all [{many}]", -2.4
+    if abroad:
+        yield f"grind [{both}]", -1.4
+        yield f"simp_all [{both}]", -1.6
     yield f"simp [{few}]", -2.2
     behind = "intros; " if r.target.startswith("∀") or r.shape.kind == "implies" else ""
-    yield behind + _first("exact {} ..", lemmas[:_SINGLE]), -1.0
-    yield behind + _first("apply {} <;> assumption", lemmas[:_SINGLE]), -1.4
-    yield behind + _first("simpa using {} ..", lemmas[:_SINGLE]), -2.2
+    for worth, lemmas in ((0.0, near), (-0.2, abroad)):
+        if lemmas:
+            yield behind + _first("exact {} ..", lemmas), -1.0 + worth
+            yield behind + _first("apply {} <;> assumption", lemmas), -1.4 + worth
+            yield behind + _first("simpa using {} ..", lemmas), -2.2 + worth
+    for rank, lemma in enumerate((*abroad[:_FEW], *near[:_FEW])):
+        yield f"{behind}apply {lemma}", -2.0 - 0.2 * rank
     if behind:
         return
-    for rank, lemma in enumerate(lemmas[:_FEW]):
+    for rank, lemma in enumerate(near[:_FEW]):
         yield f"rw [{lemma}]", -2.0 - 0.3 * rank
-        yield f"apply {lemma}", -2.6 - 0.3 * rank
         yield f"simp only [{lemma}]", -3.0 - 0.3 * rank
         yield f"rw [← {lemma}]", -3.2 - 0.3 * rank
     if r.shape.kind == "eq":
