@@ -25,9 +25,9 @@ from burnqed.core.types import (
 from burnqed.policy.portfolio import Portfolio
 from burnqed.policy.ranked.library import Library
 from burnqed.policy.ranked.policy import Ranked, strength
-from burnqed.policy.ranked.retrieval import Retriever, strength_of
+from burnqed.policy.ranked.retrieval import CONSIDERED, Retriever, strength_of
 from burnqed.policy.ranked.shapes import lemmas_in, shape_of, shape_row
-from burnqed.policy.ranked.tactics import LEMMAS
+from burnqed.policy.ranked.tactics import pick
 from burnqed.policy.ranked.weights import Weights, untrained
 from burnqed.policy.ranked.words import bucket, words_of, words_of_name
 
@@ -138,7 +138,7 @@ def test_strengths_are_shares_of_what_was_considered(state: str) -> None:
         assert [one.strength for one in shares] == sorted((s.strength for s in shares), reverse=True)
         assert {one.place for one in shares} == set(range(len(LEMMAS_OF))) - set(without)
     few = retriever(many(500)).find("⊢ Word3 n = 1")
-    assert len(few) == 64
+    assert len(few) == CONSIDERED
     assert few[0].place in (2, 3)
     assert sum(math.exp(one.strength) for one in few) == pytest.approx(1, abs=1e-4)
 
@@ -320,7 +320,7 @@ async def test_what_is_learnt_about_words_decides_at_states_that_have_them() -> 
 async def test_only_so_many_lemmas_are_named() -> None:
     (candidates,) = await ranked(many(300)).propose([[Goal("g", "Word7 n = 1")]], 1000, 0.0, 0)
     named = {x for c in candidates for x in lemmas_in(c.tactic, many(300).places)}
-    assert len(named) == LEMMAS
+    assert len(named) == 8  # all of one namespace
     assert {"lemma6", "lemma7"} <= named
 
 
@@ -341,3 +341,12 @@ async def test_no_goal_is_too_odd(goal: Goal) -> None:
     tactics = [c.tactic for c in candidates]
     assert len(set(tactics)) == len(tactics)
     assert np.isfinite([c.logprob for c in candidates]).all()
+
+
+def test_lemmas_of_other_namespaces_are_picked_as_well() -> None:
+    """Each namespace once, beside the strongest; those of the first few are not other ones."""
+    names = [f"Map.a{i}" for i in range(10)] + ["Set.b", "Set.c", "Tree.Impl.d", "Map.e", "f"]
+    picked = pick(names)
+    assert picked.near == tuple(names[:8])
+    assert picked.abroad == ("Set.b", "Tree.Impl.d", "f")
+    assert pick([]).near == () == pick([]).abroad

@@ -163,6 +163,30 @@ async def test_an_end_with_lost_steps_says_so() -> None:
     assert not only.conclusive, "the only thing there was to try was never tried"
 
 
+async def test_where_all_candidates_failed_more_are_tried() -> None:
+    """Twice as many, at the cost of a node, nothing twice, and only when nothing else is open."""
+    script: Script = {
+        "root": {
+            "a": Rejected("no", "tactic"),
+            "b": ("x",),
+            "c": Rejected("no", "tactic"),
+            "d": ("y",),
+        },
+        "x": {"a": Rejected("no", "tactic")},
+        "y": {"a": Rejected("no", "tactic"), "b": Rejected("no", "tactic"), "c": ()},
+    }
+    policy = ScriptedPolicy({}, {"a": -0.1, "b": -0.2, "c": -0.3, "d": -0.4})
+    searched, _ = await search(script, "root", policy, Budget(nodes=10, candidates=2))
+    assert tactics_of(script_of(searched.tree)) == ["d", "c"]
+    assert policy.asked == [["root"], ["x"], ["root"], ["y"], ["x"], ["y"]]
+    assert searched.nodes == len(policy.asked)
+    tried = [(edge.source.id, edge.candidate.tactic) for edge in searched.tree.edges()]
+    assert len(tried) == len(set(tried))
+    assert searched.nodes <= 10
+    too_few, _ = await search(script, "root", policy, Budget(nodes=3, candidates=2))
+    assert too_few.limit == "nodes"
+
+
 async def test_events_come_in_order() -> None:
     seen: list[Event] = []
     searched = await best_first(
@@ -228,11 +252,15 @@ scripts = st.dictionaries(
 ).map(lambda script: {"g0": {}, **script})
 
 
-@given(script=scripts, batch=st.integers(1, 3))
+@given(script=scripts, batch=st.integers(1, 3), candidates=st.integers(1, 4))
 @settings(max_examples=300, deadline=None)
-async def test_it_finds_what_there_is(script: Script, batch: int) -> None:
-    """With a budget that suffices: a proof exactly when there is one, and one that works."""
-    searched, _ = await search(script, "g0", settings=Settings(batch=batch))
+async def test_it_finds_what_there_is(script: Script, batch: int, candidates: int) -> None:
+    """With a budget that suffices: a proof exactly when there is one, and one that works.
+
+    Also with few candidates at a time: where they all fail, more are tried.
+    """
+    budget = Budget(nodes=1000, candidates=candidates)
+    searched, _ = await search(script, "g0", budget=budget, settings=Settings(batch=batch))
     assert searched.tree.proved == provable(script, "g0")
     if searched.tree.proved:
         assert closes(script, "g0", script_of(searched.tree))

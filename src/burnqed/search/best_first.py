@@ -27,7 +27,7 @@ from burnqed.search.frontier import Frontier
 from burnqed.search.keys import Key, bridge, key_of
 from burnqed.search.scoring import Scoring, score
 from burnqed.search.split import Part, independent
-from burnqed.search.tree import Child, Edge, Node, Tree
+from burnqed.search.tree import Child, Edge, Node, Status, Tree
 
 # Tactics sent to Lean at once: when one closes the node, those after its bunch are not run.
 _BUNCH = 6
@@ -123,6 +123,8 @@ class _Search:
         self.tree = Tree()
         self.frontier = Frontier(self.tree)
         self.too_deep = False
+        self.width: dict[int, int] = {}  # candidates asked for at a node, where there may be more
+        self.tried: dict[int, set[str]] = {}  # at a node; what searched by itself is not in its edges
         self.lost: dict[str, LeanLost] = {}
         self.lost_at: int | None = None
 
@@ -152,16 +154,23 @@ class _Search:
             # Nothing left is said before nothing allowed: more budget would not have helped, and the
             # answer is the same for every budget from here on.
             nodes = self._next_nodes()
-            if not nodes:
+            stuck = None if nodes else self._stuck()
+            if not nodes and stuck is None:
                 return "depth" if self.too_deep else "candidates"
             if spent := self.meter.spent():
                 return spent
-            for node, candidates in zip(nodes, await self._propose(nodes), strict=True):
+            if stuck is not None:
+                await self._widen(stuck)
+                continue
+            width = self.budget.candidates
+            for node, candidates in zip(nodes, await self._propose(nodes, width), strict=True):
                 if not self.tree.wanted(node):
                     continue  # an earlier node of the batch has settled it
                 if spent := self.meter.spent():
                     return spent
                 await self._expand(node, candidates)
+                if len(candidates) == width:
+                    self.width[node.id] = width
         return None
 
     def _next_nodes(self) -> list[Node]:
@@ -176,16 +185,33 @@ class _Search:
                 nodes.append(node)
         return nodes
 
-    async def _propose(self, nodes: Sequence[Node]) -> list[list[Candidate]]:
+    def _stuck(self) -> Node | None:
+        """Where to try more when nothing is open: the best of those that had the fewest candidates."""
+        nodes = [self.tree.nodes[id] for id in self.width]
+        unproved = [node for node in nodes if node.status is not Status.PROVED]
+        return min(unproved, key=lambda n: (self.width[n.id], -n.score, n.id), default=None)
+
+    async def _widen(self, node: Node) -> None:
+        """Try twice as many candidates at a node; what was tried there is not tried again."""
+        width = 2 * self.width.pop(node.id)
+        (candidates,) = await self._propose([node], width)
+        fresh = [c for c in candidates if c.tactic not in self.tried[node.id]]
+        if fresh:
+            await self._expand(node, fresh)
+        if fresh and len(candidates) == width:
+            self.width[node.id] = width
+
+    async def _propose(self, nodes: Sequence[Node], width: int) -> list[list[Candidate]]:
         return await self.policy.propose(
-            [node.goals for node in nodes], self.budget.candidates, self.settings.temperature, self.seed
+            [node.goals for node in nodes], width, self.settings.temperature, self.seed
         )
 
     async def _expand(self, node: Node, candidates: Sequence[Candidate]) -> None:
         self.meter.nodes += 1
-        tried: set[str] = set()
+        tried = self.tried.setdefault(node.id, set())
         # Kept as lost here, too, for else the node could fail without a trace of what was not tried.
         edges = [self._not_again(node, c) for c in _distinct(candidates) if c.tactic in self.lost]
+        tried |= {edge.candidate.tactic for edge in edges}
         todo = [c for c in candidates if c.tactic not in self.lost]
         while todo and not any(edge.result == "closed" for edge in edges):
             bunch, todo = todo[:_BUNCH], todo[_BUNCH:]
@@ -264,9 +290,14 @@ class _Search:
 
     async def _grow(self, node: Node, edges: Sequence[Edge]) -> None:
         """Put the edges into the tree, and what they lead to into the frontier."""
-        self.tree.expand(node, edges)
-        fresh: dict[int, Node] = {}
         again: dict[int, Node] = {}
+        if node.status is Status.OPEN:
+            self.tree.expand(node, edges)
+        else:
+            self.tree.widen(node, edges)
+            # Some that were given up are wanted again.
+            again = {one.id: one for one in self.tree.nodes if one.status is Status.OPEN}
+        fresh: dict[int, Node] = {}
         for edge in edges:
             for child in edge.children:
                 target, logprob = child.node, node.logprob + edge.candidate.logprob

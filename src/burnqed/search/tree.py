@@ -8,6 +8,9 @@ Statuses only move forward:
 
     OPEN -> EXPANDED -> PROVED
                      -> FAILED     every edge is dead; said of the candidates tried, not of the goal
+
+Only where more candidates are tried at a node that failed (`widen`) is it EXPANDED again, and so are
+those above it that failed for no other reason.
 """
 
 from __future__ import annotations
@@ -143,15 +146,29 @@ class Tree:
     def expand(self, node: Node, edges: Sequence[Edge]) -> None:
         """Record all that was tried at a node, and what follows from it for the nodes above."""
         _advance(node, Status.EXPANDED)
-        node.edges = list(edges)
+        self._add(node, edges)
+        self._settle(node)
+
+    def widen(self, node: Node, edges: Sequence[Edge]) -> None:
+        """Record what else was tried at a node where nothing worked, and what follows from it."""
+        if node.status not in (Status.FAILED, Status.EXPANDED):
+            raise ValueError(f"node {node.id} is {node.status.value}: there is nothing to add to")
+        self._add(node, edges)
+        again = [n for n in self.nodes if n.status in (Status.FAILED, Status.EXPANDED)]
+        for this in again:
+            this.status = Status.EXPANDED
+            for edge in this.edges:
+                edge.dead = _useless(edge)
+        for this in again:  # whoever is settled settles those that lead to it
+            self._settle(this)
+
+    def _add(self, node: Node, edges: Sequence[Edge]) -> None:
+        node.edges += edges
         for edge in edges:
-            edge.dead = edge.result not in ("closed", "advanced") or any(
-                child.node is node for child in edge.children
-            )
+            edge.dead = _useless(edge)
             for child in edge.children:
                 child.node.parents.append(edge)
                 self._raise(child.node, node.depth + 1)
-        self._settle(node)
 
     def _raise(self, node: Node, depth: int) -> None:
         """A shorter way to a node is a shorter way to all below it."""
@@ -231,6 +248,12 @@ class Tree:
                     assert self.nodes[child.node.id] is child.node
                     assert edge in child.node.parents
         _check_well_founded(self.nodes)
+
+
+def _useless(edge: Edge) -> bool:
+    """Whether an edge is dead whatever becomes of other nodes."""
+    led_back = any(child.node is edge.source for child in edge.children)
+    return edge.result not in ("closed", "advanced") or led_back
 
 
 def _advance(node: Node, status: Status) -> None:

@@ -18,25 +18,26 @@ from burnqed.policy.ranked.tactics import lemma_tactics, pick
 from burnqed.policy.ranked.weights import Weights
 from burnqed.policy.ranked.words import words_of
 
-# The share of what rules say, whatever was learnt: what was seldom tried is not known to be bad, and
-# some states are like none that was learnt from.
-DOUBT = 0.2
+# The share of what the rules alone say, whatever was learnt: what was seldom tried is not known to be
+# bad, and some states are like none that was learnt from.
+DOUBT = 0.4
 
 
 @dataclass(frozen=True, slots=True)
 class Idea:
-    """A tactic, its log-weight by the rules, and how strong its lemmas are, if it has any."""
+    """A tactic and its log-weight: one of the portfolio's, or how strong its lemmas are."""
 
     tactic: str
     weight: float
     strength: float = 0.0
+    by_rule: bool = False
 
 
 def ideas(goal: Goal, retriever: Retriever, without: Collection[int]) -> tuple[list[Idea], list[Found]]:
     """All that there is to try at a goal, and the lemmas that were found for it."""
     found = retriever.find(goal.text, without)
     names = retriever.library.names
-    by_rules = [Idea(tactic, weight) for tactic, weight in rate(goal)]
+    by_rules = [Idea(tactic, weight, by_rule=True) for tactic, weight in rate(goal)]
     by_lemmas = lemma_tactics(Reading(goal), pick([names[one.place] for one in found]))
     return [*by_rules, *(Idea(t, w, strength(t, retriever, found)) for t, w in by_lemmas)], found
 
@@ -70,6 +71,7 @@ class Ranked:
             return []
         weights = self._weights
         given = np.array([idea.weight for idea in every], dtype=np.float32)
+        by_rules = np.where([idea.by_rule for idea in every], given, -np.inf)
         rows = [shape_row(idea.tactic) for idea in every]
         reading = asked(Counter(words_of(goal.text)), self._retriever.shared.rarity, weights.reading)
         scores = (
@@ -78,8 +80,10 @@ class Ranked:
             + weights.shapes[rows] @ reading
             + weights.trust[rows] * np.array([idea.strength for idea in every], dtype=np.float32)
         )
+        if np.isneginf(by_rules).all():
+            by_rules = scores
         both = np.logaddexp(
             np.log1p(-DOUBT) + scores - np.logaddexp.reduce(scores),
-            np.log(DOUBT) + given - np.logaddexp.reduce(given),
+            np.log(DOUBT) + by_rules - np.logaddexp.reduce(by_rules),
         )
         return [(idea.tactic, float(weight)) for idea, weight in zip(every, both, strict=True)]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain, zip_longest
 
 from burnqed.policy.candidates import Rated
 from burnqed.policy.portfolio.reading import Reading
@@ -61,7 +62,7 @@ def lemma_tactics(r: Reading, picked: Picked) -> Iterator[Rated]:
             yield behind + _first("exact {} ..", lemmas), -1.0 + worth
             yield behind + _first("apply {} <;> assumption", lemmas), -1.4 + worth
             yield behind + _first("simpa using {} ..", lemmas), -2.2 + worth
-    for rank, lemma in enumerate((*abroad[:_FEW], *near[:_FEW])):
+    for rank, lemma in enumerate(filter(None, chain(*zip_longest(near[:_FEW], abroad[:_FEW])))):
         yield f"{behind}apply {lemma}", -2.0 - 0.2 * rank
     if behind:
         return
