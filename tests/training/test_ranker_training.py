@@ -66,9 +66,9 @@ def test_a_training_says_what_it_is_worth(trained: tuple[Path, dict[str, Any]]) 
     assert result["data"]["theorems"] == result["data"]["lemmas"] == result["data"]["decided"] == COUNT
     assert (result["train_examples"], result["val_examples"]) == (COUNT - val, val)
     assert (result["base"], result["library"], result["lemma_val_examples"]) == ("ranker", COUNT, val)
-    assert 0 < result["steps"] <= 20, "the epoch that was best"
+    assert 0 < result["epochs"] <= 20, "the epoch that was best"
     assert result["best_val_loss"] < result["baseline_val_loss"]
-    assert result["best_val_top1"] == 1.0 > result["baseline_val_top1"]
+    assert result["val_top1"] == 1.0 > result["baseline_val_top1"]
     for before in ("lemma_val", "lemma_baseline"):
         assert [result[f"{before}_recall_{cut}"] for cut in (1, 4, 16)] == [1.0] * 3
     assert result["seconds"] > 0
@@ -107,7 +107,7 @@ def test_held_out_theorems_have_no_part_in_it(searched: Path, tmp_path: Path) ->
 def test_without_validation_there_is_nothing_to_compare(searched: Path, tmp_path: Path) -> None:
     result = train_ranker(job(searched, val_share=0.0), LIBRARY, tmp_path / "out", Watcher())
     assert result is not None
-    assert (result["val_examples"], result["steps"]) == (0, 20)
+    assert (result["val_examples"], result["epochs"]) == (0, 20)
     assert "best_val_loss" not in result
 
 

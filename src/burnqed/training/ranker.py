@@ -103,6 +103,7 @@ def train_ranker(job: Job, library: Library, out: Path, watch: Watcher) -> dict[
         return None
     weights = as_saved(weights)  # what is told about them, and their identity, is of what is loaded
     plain = Retriever(library, untrained(), shared)
+    now = measured(weights, checks)
     result: dict[str, Any] = {
         "data": {**lessons.report, "lemmas": len(uses), "decided": len(choices) + len(checks)},
         "library": len(library.names),
@@ -110,8 +111,8 @@ def train_ranker(job: Job, library: Library, out: Path, watch: Watcher) -> dict[
         "identity": weights.identity,
         "train_examples": len(choices),
         "val_examples": len(checks),
-        "steps": best,
-        **{f"best_val_{key}": value for key, value in measured(weights, checks).items()},
+        "epochs": best,
+        **{("best_val_loss" if key == "loss" else f"val_{key}"): value for key, value in now.items()},
         **{f"baseline_val_{key}": value for key, value in measured(untrained(), checks).items()},
         "lemma_val_examples": len(val),
         **{f"lemma_val_{key}": value for key, value in recall(trained, val).items()},
