@@ -24,7 +24,7 @@ _ANY = float("inf")
 _LIMITS: dict[str, dict[str, tuple[float, float]]] = {
     "run": {"workers": (1, _ANY)},
     "theorems": {"sample": (0, _ANY)},
-    "teacher": {"nodes": (1, _ANY), "candidates": (1, _ANY)},
+    "teacher": {"nodes": (1, _ANY), "sample": (0, _ANY), "candidates": (1, _ANY)},
     "data": {"base_sample": (0, _ANY), "extra_weight": (1, _ANY), "easy_share": (0, 1),
              "val_share": (0, 0.9)},
     "policy": {"lr": (0, 1), "lr_decay": (1e-6, 1), "first_epochs": (1, _ANY), "epochs": (1, _ANY),
@@ -69,9 +69,13 @@ class Theorems:
 
 @dataclass(frozen=True, slots=True)
 class Teacher:
-    """The portfolio's searches before the first training: budgets that rise on what is unproved."""
+    """Searches before the first training, by the portfolio: budgets that rise on what is unproved.
+
+    What is not in its sample is new to the searches of the iterations.
+    """
 
     nodes: tuple[int, ...] = (1, 4)
+    sample: int = 0  # so many of the theorems; 0: all
     candidates: int | None = None
 
 

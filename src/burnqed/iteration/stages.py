@@ -150,7 +150,7 @@ def _teaching(config: Config, done: Done) -> Iterator[Stage]:
     ranker = config.policy.base == RANKER
     # A ranker that has learnt nothing proposes lemmas already, and so finds some to learn from.
     options = ("--policy", RANKED if ranker else "portfolio", *_candidates(config.teacher.candidates))
-    asked = _Rounds(0, "teacher", TEACHER, config.teacher.nodes, 0, options)
+    asked = _Rounds(0, "teacher", TEACHER, config.teacher.nodes, config.teacher.sample, options)
     yield from _rounds(config, asked, [], done)
     if not ranker:
         yield _pairs(config, 0, "teacher-pairs", _teacher_runs(config, done), TEACHER_PAIRS)
