@@ -11,6 +11,7 @@ import pytest
 from safetensors.numpy import load_file, save_file
 
 from burnqed.core.errors import CorruptError, InputError
+from burnqed.policy.models.checks import weight_files
 from burnqed.policy.ranked.library import Library, read_library, write_library
 from burnqed.policy.ranked.weights import (
     CARD,
@@ -136,3 +137,9 @@ def test_a_broken_library_says_what_to_remove(tmp_path: Path, content: bytes | N
         read_library(path)
     assert str(path) in told.value.message
     assert "remove it" in told.value.hint
+
+
+def test_a_ranker_is_no_language_model(ranker: Path) -> None:
+    with pytest.raises(InputError, match="is a ranker, and no language model") as refusal:
+        weight_files(ranker)
+    assert "--policy ranked" in refusal.value.hint

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from burnqed.core.errors import CorruptError, InputError
+from burnqed.policy.ranked.weights import is_ranker
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"
@@ -40,6 +41,10 @@ def weight_files(directory: Path) -> list[Path]:
         files = [directory / str(name) for name in sorted(set(named.values()))]
     elif (directory / WEIGHTS).is_file():
         files = [directory / WEIGHTS]
+    elif is_ranker(directory):
+        raise InputError(
+            f"{directory} is a ranker, and no language model", hint="--policy ranked searches with it"
+        )
     else:
         raise InputError(
             f"{directory} holds no weights: there is no {WEIGHTS}, {INDEX} or .gguf file",
