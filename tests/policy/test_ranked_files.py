@@ -13,16 +13,8 @@ from safetensors.numpy import load_file, save_file
 from burnqed.core.errors import CorruptError, InputError
 from burnqed.policy.models.checks import weight_files
 from burnqed.policy.ranked.library import Library, read_library, write_library
-from burnqed.policy.ranked.weights import (
-    CARD,
-    WEIGHTS,
-    Weights,
-    as_saved,
-    is_ranker,
-    load,
-    save,
-    untrained,
-)
+from burnqed.policy.ranked.places import CARD, WEIGHTS, find_ranker, is_ranker
+from burnqed.policy.ranked.weights import Weights, as_saved, load, save, untrained
 
 
 def learnt(seed: int = 0) -> Weights:
@@ -143,3 +135,11 @@ def test_a_ranker_is_no_language_model(ranker: Path) -> None:
     with pytest.raises(InputError, match="is a ranker, and no language model") as refusal:
         weight_files(ranker)
     assert "--policy ranked" in refusal.value.hint
+
+
+def test_a_training_is_as_good_as_the_ranker_in_it(ranker: Path, tmp_path: Path) -> None:
+    assert find_ranker(str(ranker)) == ranker
+    (tmp_path / "training").mkdir()
+    ranker.rename(tmp_path / "training" / "best")
+    assert find_ranker(str(tmp_path / "training")) == tmp_path / "training" / "best"
+    assert find_ranker(str(tmp_path / "none")) == tmp_path / "none"

@@ -187,6 +187,36 @@ async def test_where_all_candidates_failed_more_are_tried() -> None:
     assert too_few.limit == "nodes"
 
 
+async def test_more_candidates_are_tried_only_so_far() -> None:
+    """A model that samples has something new to say for ever: there is an end all the same."""
+    said = {f"t{i:03}": -float(i) for i in range(200)}
+    policy = ScriptedPolicy({}, said)
+    searched, _ = await search({"root": {}}, "root", policy, Budget(nodes=100, candidates=2))
+    assert (searched.limit, searched.nodes) == ("candidates", 4)
+    assert sum(1 for _ in searched.tree.edges()) == 16
+
+
+async def test_a_search_without_anything_new_ends_the_same_at_every_budget() -> None:
+    """What a smaller budget came to is read off a larger one: both must give the same reason."""
+    script: Script = {"root": {"a": Rejected("no", "tactic"), "b": Rejected("no", "tactic")}}
+    for nodes in (1, 2, 9):
+        searched, _ = await search(script, "root", budget=Budget(nodes=nodes, candidates=2))
+        assert (searched.limit, searched.nodes) == ("candidates", 1)
+
+
+async def test_nothing_is_spent_beside_a_goal_that_nothing_can_be_done_about() -> None:
+    """`p` has more candidates, but its sibling `q` has none left: a proof of `p` would be of no use."""
+    no = Rejected("no", "tactic")
+    script: Script = {
+        "root": {"split": ("p", "q")},
+        "p": {"a": no, "b": no, "c": ("on",), "d": no, "e": no, "f": no, "g": ()},
+        "q": {"a": no},
+    }
+    searched, _ = await search(script, "root", budget=Budget(nodes=20, candidates=2))
+    # The root; p, and p again, which leaves something open; q, and that is all.
+    assert (searched.limit, searched.nodes) == ("candidates", 4)
+
+
 async def test_events_come_in_order() -> None:
     seen: list[Event] = []
     searched = await best_first(

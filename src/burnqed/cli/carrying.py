@@ -14,6 +14,7 @@ from burnqed.data.index import read_index
 from burnqed.lean.embedded.bundle import Item
 from burnqed.policy.models import names, smollm2
 from burnqed.policy.models.checks import check_whole, read_json, weight_files
+from burnqed.policy.ranked.places import WEIGHTS, is_ranker
 
 _NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 _BYTES = {"": 10**6, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
@@ -131,6 +132,8 @@ def _model(given: str) -> Iterator[Item]:
                 hint=f"burn-qed export {given} --out DIR makes it one model; carry that",
             )
         yield from _model(base)
+    elif is_ranker(path):
+        check_whole(path / WEIGHTS)
     elif not any(path.glob("*.gguf")):
         read_json(path / "config.json")
         weight_files(path)

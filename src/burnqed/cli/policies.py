@@ -17,6 +17,7 @@ from burnqed.lean.pool import default_size, run_sync, usable_cores
 from burnqed.policy.mix import Mix
 from burnqed.policy.portfolio import Portfolio
 from burnqed.policy.prompt import PromptSettings, read_settings
+from burnqed.policy.ranked.places import find_ranker, is_ranker
 from burnqed.policy.sampled import SampledPolicy, Sampler
 
 if TYPE_CHECKING:  # it loads torch
@@ -274,16 +275,14 @@ def _ranked(choice: Choice, library: Callable[[], Library]) -> Prepared:
     from burnqed.policy.ranked.retrieval import Retriever
     from burnqed.policy.ranked.weights import load, untrained
 
-    weights = untrained() if choice.model is None else load(Path(choice.model))
-    about = {"policy": choice.kind, "model_identity": weights.identity}
-    ranked = Ranked(Retriever(library(), weights), weights)
-    return Prepared(choice, about, _places(choice), rules=ranked)
+    weights = untrained() if choice.model is None else load(find_ranker(choice.model))
+    known = library()
+    about = {"policy": choice.kind, "model_identity": weights.identity, "library": known.identity}
+    return Prepared(choice, about, _places(choice), rules=Ranked(Retriever(known, weights), weights))
 
 
 def _kind_of(model: str) -> Kind:
-    from burnqed.policy.ranked.weights import is_ranker
-
-    return "ranked" if is_ranker(Path(model)) else "local"
+    return "ranked" if is_ranker(find_ranker(model)) else "local"
 
 
 def pooling(given: str | None) -> Literal["mean", "last"]:

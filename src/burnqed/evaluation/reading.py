@@ -40,15 +40,20 @@ class Clock:
 
 def read_clock(batches: Iterable[pa.RecordBatch]) -> Clock:
     """From the steps of a set of trajectories, with the `CLOCK_COLUMNS`."""
-    ends: dict[str, dict[int, float]] = {}
+    steps: dict[str, list[tuple[float, int]]] = {}
     stops = 0
     for batch in batches:
         columns = (batch.column(name).to_pylist() for name in CLOCK_COLUMNS)
         for theorem, node, outcome, error, seconds in zip(*columns, strict=True):
-            nodes = ends.setdefault(theorem, {})
-            nodes[node] = max(nodes.get(node, 0.0), seconds)
+            steps.setdefault(theorem, []).append((seconds, node))
             stops += outcome == "timeout" and error != "heartbeats"
-    return Clock({theorem: sorted(nodes.values()) for theorem, nodes in ends.items()}, stops)
+    return Clock({theorem: _ends(sorted(own)) for theorem, own in steps.items()}, stops)
+
+
+def _ends(steps: Sequence[tuple[float, int]]) -> list[float]:
+    """When each node was done: where steps at another begin. One may come again, to try more."""
+    after = [node for _, node in steps[1:]]
+    return [when for (when, node), other in zip(steps, [*after, None], strict=True) if node != other]
 
 
 def read_off(record: TheoremRecord, ends: Sequence[float], budget: int) -> Reading:
@@ -60,7 +65,8 @@ def read_off(record: TheoremRecord, ends: Sequence[float], budget: int) -> Readi
     """
     if budget >= record.nodes:
         return Reading(record.outcome, record.reason, record.detail, record.nodes, record.seconds)
-    # A node that had no candidates left no steps: then there are fewer ends than nodes.
+    # A node that had no candidates left no steps, and one that got more of them at once looks like one
+    # that was tried once: then there are fewer ends than nodes.
     seconds = ends[budget - 1] if budget <= len(ends) else record.seconds
     if record.lost_at is not None and record.lost_at <= budget:
         detail = record.detail or f"Lean was lost at node {record.lost_at}"

@@ -100,7 +100,7 @@ class _Shortener:
             return await self._fewer_lemmas(tactic, state, part)
         try:
             for one in listed.split(" | "):
-                for text in (one, before + one):
+                for text in dict.fromkeys((one, before + one)):
                     if isinstance(await self._apply(state, text, part), Closed):
                         return await self._fewer_lemmas(text, state, part)
         except _Spent:

@@ -69,7 +69,7 @@ class Theorems:
 
 @dataclass(frozen=True, slots=True)
 class Teacher:
-    """Searches before the first training, by the portfolio: budgets that rise on what is unproved.
+    """Searches before the first training, by rules: budgets that rise on what is unproved.
 
     What is not in its sample is new to the searches of the iterations.
     """

@@ -102,7 +102,7 @@ def _learnt(one: Iteration) -> list[Gate]:
     told = f"{loss:.3f} against {plain:.3f}, {result.get('train_examples', 0)} examples"
     if loss < plain:
         return [Gate("policy", rule, "pass", told)]
-    hint = "result.json in checkpoints/llm: more proofs, more epochs, or another [policy] lr"
+    hint = "result.json in checkpoints/llm: more proofs, more epochs, or another learning rate"
     return [Gate("policy", rule, "warn", told, hint)]
 
 

@@ -337,7 +337,7 @@ def _evaluations(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
 
 
 def untrained(config: Config) -> tuple[str, ...]:
-    """What there is before any training: the base model, or the portfolio where that is random."""
+    """What there is before any training: the base model, or the portfolio where there is none."""
     if config.policy.base in (NANO, RANKER):
         return ("--policy", "portfolio")
     model = ("--model", config.policy.base, "--device", config.run.device)

@@ -31,6 +31,7 @@ from burnqed.search.tree import Child, Edge, Node, Status, Tree
 
 # Tactics sent to Lean at once: when one closes the node, those after its bunch are not run.
 _BUNCH = 6
+_WIDEST = 8  # times the budget's candidates: a model that samples would never come to an end
 _MAX_TROUBLE = 3  # tactics whose process was killed by something else than themselves
 _MAX_LOST = 10  # tactics that killed Lean in any way
 
@@ -154,13 +155,13 @@ class _Search:
             # Nothing left is said before nothing allowed: more budget would not have helped, and the
             # answer is the same for every budget from here on.
             nodes = self._next_nodes()
-            stuck = None if nodes else self._stuck()
-            if not nodes and stuck is None:
+            more = None if nodes else await self._more()
+            if not nodes and more is None:
                 return "depth" if self.too_deep else "candidates"
             if spent := self.meter.spent():
                 return spent
-            if stuck is not None:
-                await self._widen(stuck)
+            if more is not None:
+                await self._expand(*more)
                 continue
             width = self.budget.candidates
             for node, candidates in zip(nodes, await self._propose(nodes, width), strict=True):
@@ -169,8 +170,7 @@ class _Search:
                 if spent := self.meter.spent():
                     return spent
                 await self._expand(node, candidates)
-                if len(candidates) == width:
-                    self.width[node.id] = width
+                self._remember(node, candidates, width)
         return None
 
     def _next_nodes(self) -> list[Node]:
@@ -185,20 +185,26 @@ class _Search:
                 nodes.append(node)
         return nodes
 
-    def _stuck(self) -> Node | None:
-        """Where to try more when nothing is open: the best of those that had the fewest candidates."""
-        nodes = [self.tree.nodes[id] for id in self.width]
-        unproved = [node for node in nodes if node.status is not Status.PROVED]
-        return min(unproved, key=lambda n: (self.width[n.id], -n.score, n.id), default=None)
+    async def _more(self) -> tuple[Node, list[Candidate]] | None:
+        """What to try when nothing is open: more, at the best of those that had the fewest candidates.
 
-    async def _widen(self, node: Node) -> None:
-        """Try twice as many candidates at a node; what was tried there is not tried again."""
-        width = 2 * self.width.pop(node.id)
-        (candidates,) = await self._propose([node], width)
-        fresh = [c for c in candidates if c.tactic not in self.tried[node.id]]
-        if fresh:
-            await self._expand(node, fresh)
-        if fresh and len(candidates) == width:
+        Asking costs nothing of the budget: only where there is something new is there a way on.
+        """
+        while self.width:
+            useful = self.tree.worth_more(self.width)
+            if not useful:
+                return None
+            node = min(useful, key=lambda n: (self.width[n.id], -n.score, n.id))
+            width = 2 * self.width.pop(node.id)
+            (candidates,) = await self._propose([node], width)
+            self._remember(node, candidates, width)
+            if fresh := [c for c in candidates if c.tactic not in self.tried[node.id]]:
+                return node, fresh
+        return None
+
+    def _remember(self, node: Node, candidates: Sequence[Candidate], width: int) -> None:
+        """Keep in mind that there may be more candidates, where all that were asked for came."""
+        if len(candidates) == width and 2 * width <= _WIDEST * self.budget.candidates:
             self.width[node.id] = width
 
     async def _propose(self, nodes: Sequence[Node], width: int) -> list[list[Candidate]]:

@@ -4,7 +4,7 @@ It is an AND/OR graph. A node is a goal to be proved (or several that share meta
 of its edges will do. An edge is a tactic; all nodes that it leads to must be proved. Equal states are
 one node, which may then be reached by several edges, and through a loop also from itself.
 
-Statuses only move forward:
+Statuses move forward:
 
     OPEN -> EXPANDED -> PROVED
                      -> FAILED     every edge is dead; said of the candidates tried, not of the goal
@@ -15,7 +15,7 @@ those above it that failed for no other reason.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
@@ -161,6 +161,30 @@ class Tree:
                 edge.dead = _useless(edge)
         for this in again:  # whoever is settled settles those that lead to it
             self._settle(this)
+
+    def worth_more(self, more: Collection[int]) -> list[Node]:
+        """Nodes among `more`, where other candidates may be had, that a proof of the root could use.
+
+        That is, if those, and those that are open, were proved: an edge that leads to a node which
+        nothing can be done about is of no use, whatever becomes of the others.
+        """
+        hopeful = {n.id for n in self.nodes if n.id in more or n.status in (Status.OPEN, Status.PROVED)}
+
+        def leads_on(edge: Edge) -> bool:
+            return not _useless(edge) and all(child.node.id in hopeful for child in edge.children)
+
+        grown = -1
+        while grown != len(hopeful):
+            grown = len(hopeful)
+            hopeful |= {n.id for n in self.nodes if any(map(leads_on, n.edges))}
+        found: dict[int, Node] = {}
+        todo = [self.root]
+        while todo:
+            node = todo.pop()
+            if node.id not in found and node.id in hopeful and node.status is not Status.PROVED:
+                found[node.id] = node
+                todo += [child.node for edge in node.edges if leads_on(edge) for child in edge.children]
+        return [node for node in found.values() if node.id in more]
 
     def _add(self, node: Node, edges: Sequence[Edge]) -> None:
         node.edges += edges

@@ -20,7 +20,9 @@ from burnqed.training.held import HeldOut
 from burnqed.trajectories.schema import TheoremRecord
 from burnqed.trajectories.store import every_trajectories, iter_steps, read_records
 
-_COLUMNS = ("theorem", "node", "state", "tactic", "outcome", "on_proof_path", "root_goal", "origin")
+_COLUMNS = (
+    "theorem", "node", "state", "tactic", "outcome", "error", "on_proof_path", "root_goal", "origin",
+)  # fmt: skip
 _SEARCHED = ("search", "noise")
 _MARK = re.compile(r"\b(?:let|have)\b|:=|[(\[{⟨)\]}⟩]")
 
@@ -140,11 +142,14 @@ class _Nodes:
         self.theorem, self.root_goal = theorem, root_goal
         self._tried: dict[tuple[int, str], list[str]] = {}
         self._worked: dict[tuple[int, str], set[str]] = {}
+        self._on_path: set[tuple[int, str]] = set()
 
-    def add(self, node: int, state: str, tactic: str, outcome: str, on_path: bool) -> None:
+    def add(self, node: int, state: str, tactic: str, closed: bool, on_path: bool) -> None:
         self._tried.setdefault((node, state), []).append(tactic)
-        if on_path or outcome == "closed":
+        if closed or on_path:
             self._worked.setdefault((node, state), set()).add(tactic)
+        if on_path:
+            self._on_path.add((node, state))
 
     def decisions(self) -> list[Decision]:
         return [
@@ -152,6 +157,7 @@ class _Nodes:
                 self.theorem, state, tuple(dict.fromkeys(self._tried[node, state])), frozenset(good)
             )
             for (node, state), good in self._worked.items()
+            if (node, state) in self._on_path
         ]
 
 
@@ -159,8 +165,12 @@ def _by_theorem(directory: Path, records: dict[str, TheoremRecord]) -> list[_Nod
     found: dict[str, _Nodes] = {}
     for batch in iter_steps(directory, _COLUMNS, lambda _told_already: None):
         columns = (batch.column(name).to_pylist() for name in _COLUMNS)
-        for theorem, node, state, tactic, outcome, on_path, root, origin in zip(*columns, strict=True):
-            if theorem in records and origin in _SEARCHED:
+        for theorem, node, state, tactic, outcome, error, on_path, root, origin in zip(
+            *columns, strict=True
+        ):
+            # What was lost with Lean, or stopped by the clock, is no evidence.
+            known = outcome != "lost" and (outcome != "timeout" or error == "heartbeats")
+            if known and theorem in records and origin in _SEARCHED:
                 nodes = found.setdefault(theorem, _Nodes(theorem, root))
-                nodes.add(node, state, tactic, outcome, on_path)
+                nodes.add(node, state, tactic, outcome == "closed", on_path)
     return list(found.values())

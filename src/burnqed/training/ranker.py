@@ -23,6 +23,7 @@ from burnqed.core.runs import publish
 from burnqed.data.index import TheoremIndex
 from burnqed.data.splits import split_of
 from burnqed.policy.ranked.library import Library
+from burnqed.policy.ranked.places import BEST
 from burnqed.policy.ranked.policy import Idea, ideas, strength
 from burnqed.policy.ranked.retrieval import Retriever, Shared, rows_of
 from burnqed.policy.ranked.shapes import lemmas_in, shape_of, shape_row
@@ -35,7 +36,6 @@ from burnqed.training.order import Choice, learn_order, measured
 from burnqed.training.pairs import is_validation
 from burnqed.training.retrieval import Use, learn_retrieval, recall
 
-BEST = "best"
 _FEWEST = 20  # theorems
 
 

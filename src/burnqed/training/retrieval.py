@@ -99,13 +99,15 @@ def learn_retrieval(
 
 def recall(retriever: Retriever, uses: Sequence[Use]) -> dict[str, float]:
     """How often one of the lemmas that were needed is among the first so many."""
+    if not uses:
+        return {}
     found = dict.fromkeys(CUTS, 0)
     for use in uses:
         without = () if use.own is None else (use.own,)
         first = [one.place for one in retriever.find(use.state, without)]
         for cut in CUTS:
             found[cut] += bool(set(first[:cut]) & set(use.needed))
-    return {f"recall_{cut}": found[cut] / max(1, len(uses)) for cut in CUTS}
+    return {f"recall_{cut}": found[cut] / len(uses) for cut in CUTS}
 
 
 def _example(plain: Retriever, use: Use) -> _Example:

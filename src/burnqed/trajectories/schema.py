@@ -81,7 +81,7 @@ class TheoremRecord:
     nodes: int
     steps: int
     expansions: int
-    candidates_min: int  # per expansion
+    candidates_min: int  # per state that was expanded, once or again
     candidates_max: int
     candidates_total: int
     seconds: float

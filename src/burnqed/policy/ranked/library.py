@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -17,12 +17,13 @@ from burnqed.core.cache import cache_root, lock
 from burnqed.core.errors import CorruptError
 from burnqed.core.runs import publish
 from burnqed.core.types import LibraryConstant, Negation, Theorem
-from burnqed.lean import protocol
+from burnqed.lean import protocol, rules
 from burnqed.lean.embedded.progress import Progress
 from burnqed.lean.pool import Pool, run_sync
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Toolchain
 
+_FORMAT = 2  # rises when other theorems are kept, or are kept otherwise
 _PAGE = 250
 _PAGE_SECONDS = 300.0
 _SAYABLE = re.compile(r"[^\W\d][\w.'!?]*")  # a name that stands in a tactic as it is
@@ -41,6 +42,12 @@ class Library:
     @cached_property
     def places(self) -> dict[str, int]:
         return {name: place for place, name in enumerate(self.names)}
+
+    @cached_property
+    def identity(self) -> str:
+        """The same for the same theorems."""
+        every = "\n".join((*self.names, *self.statements))
+        return hashlib.sha256(every.encode()).hexdigest()[:16]
 
     def forbidden(self, theorem: Theorem) -> frozenset[int]:
         """What a proof of it may not use, as far as names and modules tell (docs/judge.md).
@@ -71,9 +78,19 @@ class Library:
 
 def library_file(toolchain: Toolchain, modules: Sequence[str], project: Path | None) -> Path:
     """Where the library of this Lean with these modules is kept."""
-    key = [toolchain.label, *sorted(modules), str(project.resolve()) if project else ""]
+    key = [str(_FORMAT), toolchain.label, *sorted(modules), *(_built(project) if project else ())]
     digest = hashlib.sha256("\n".join(key).encode()).hexdigest()[:16]
     return cache_root() / "library" / f"{toolchain.kind}-{digest}.parquet"
+
+
+def _built(project: Path) -> Iterator[str]:
+    """What a project's own modules and its packages were when they were last built."""
+    yield str(project.resolve())
+    manifest = project / "lake-manifest.json"
+    yield manifest.read_text(encoding="utf-8") if manifest.is_file() else ""
+    for file in sorted((project / ".lake" / "build").rglob("*.olean")):
+        about = file.stat()
+        yield f"{file} {about.st_size} {about.st_mtime_ns}"
 
 
 def ensure_library(path: Path, spec: LaunchSpec, workers: int | None, progress: Progress) -> Library:
@@ -100,7 +117,7 @@ async def read_from_lean(spec: LaunchSpec, workers: int | None, progress: Progre
 
         rest = await asyncio.gather(*map(page, range(_PAGE, first.total, _PAGE)))
         every = [one for found in (first, *rest) for one in found.theorems]
-        theorems = [one for one in every if _SAYABLE.fullmatch(one.name)]
+        theorems = [one for one in every if _may_be_said(one.name)]
         imports = await _imports(pool)
     return Library(
         tuple(one.name for one in theorems),
@@ -108,6 +125,11 @@ async def read_from_lean(spec: LaunchSpec, workers: int | None, progress: Progre
         tuple(one.statement for one in theorems),
         imports,
     )
+
+
+def _may_be_said(name: str) -> bool:
+    """Whether a tactic may name it: one that is refused would take others of its list with it."""
+    return _SAYABLE.fullmatch(name) is not None and not any(rules.violations(name))
 
 
 async def _page(pool: Pool, offset: int) -> protocol.TheoremPage:

@@ -1,7 +1,7 @@
 """What a ranker has learnt: tables of numbers, kept as safetensors with a card of its settings.
 
-Words and shapes of tactics have rows by their hashes, so there is no vocabulary to carry along. All
-zeros, which is where learning begins, is the order that rules and words alone give.
+Words and shapes of tactics have rows by their hashes, so there is no vocabulary to carry along. Tables
+of zeros, which is where learning begins, leave the order that rules and words alone give.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from burnqed.core.errors import InputError, SetupError
+from burnqed.core.errors import InputError
+from burnqed.policy.ranked.places import CARD, WEIGHTS
 
 KIND = "burn-qed ranker"
 FORMAT = 1
@@ -23,7 +24,6 @@ WORD_ROWS = 2**14
 SHAPE_ROWS = 2**11
 LEMMA_WIDTH = 48
 STATE_WIDTH = 24
-WEIGHTS, CARD = "ranker.safetensors", "config.json"
 
 Floats = NDArray[np.float32]
 
@@ -70,8 +70,11 @@ def untrained() -> Weights:
 
 def as_saved(weights: Weights) -> Weights:
     """With the numbers that `load` will give back: half precision is more than enough for them."""
-    halves = {one.name: getattr(weights, one.name).astype(np.float16) for one in fields(weights)}
-    return Weights(**{name: table.astype(np.float32) for name, table in halves.items()})
+    return Weights(**{name: table.astype(np.float32) for name, table in _halves(weights).items()})
+
+
+def _halves(weights: Weights) -> dict[str, NDArray[np.float16]]:
+    return {one.name: getattr(weights, one.name).astype(np.float16) for one in fields(weights)}
 
 
 def save(directory: Path, weights: Weights, about: dict[str, Any]) -> None:
@@ -81,25 +84,16 @@ def save(directory: Path, weights: Weights, about: dict[str, Any]) -> None:
     from burnqed.core.runs import publish
 
     directory.mkdir(parents=True, exist_ok=True)
-    tables = {one.name: getattr(weights, one.name).astype(np.float16) for one in fields(weights)}
-    publish(directory / WEIGHTS, to_bytes(tables))
+    publish(directory / WEIGHTS, to_bytes(_halves(weights)))
     card = {"kind": KIND, "format": FORMAT, **about}
     publish(directory / CARD, json.dumps(card, indent=2, ensure_ascii=False) + "\n")
 
 
-def is_ranker(directory: Path) -> bool:
-    return (directory / WEIGHTS).is_file()
-
-
 def load(directory: Path) -> Weights:
     """Raises `InputError` for what is no ranker, or one of another version."""
-    try:
-        from safetensors import SafetensorError
-        from safetensors.numpy import load_file
-    except ImportError as error:
-        raise SetupError(
-            f"a ranker needs a package: {error}", hint="pip install 'burn-qed[models]'"
-        ) from error
+    from safetensors import SafetensorError
+    from safetensors.numpy import load_file
+
     try:
         card = json.loads((directory / CARD).read_text(encoding="utf-8"))
         tables = load_file(directory / WEIGHTS)
