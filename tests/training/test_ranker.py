@@ -71,7 +71,7 @@ def test_what_several_runs_tried_at_a_state_is_joined(tmp_path: Path) -> None:
 
 
 def test_what_was_lost_or_stopped_by_the_clock_is_no_evidence(tmp_path: Path) -> None:
-    """The sample rows that time out were stopped after so many seconds, not after so many heartbeats."""
+    """The sample rows that time out were stopped after seconds, and not after heartbeats."""
     tried: Tried = {"simp": "lost", "grind": "timeout", "omega": "closed"}
     (decision,) = lessons(run(tmp_path, {"t": ("⊢ a", tried)})).decisions
     assert decision.tried == ("omega",)
