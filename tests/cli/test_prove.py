@@ -140,7 +140,7 @@ def test_a_file_that_is_proved_in_part(tmp_path: Path) -> None:
     assert {key: good[key] for key in ("line", "column", "declaration", "outcome", "accepted")} == {
         "line": 1, "column": 31, "declaration": "good", "outcome": "found", "accepted": True,
     }  # fmt: skip
-    assert (wrong["line"], wrong["outcome"], wrong["reason"]) == (3, "exhausted", "candidates")
+    assert (wrong["line"], wrong["outcome"], wrong["reason"]) == (3, "exhausted", "nodes")
     assert wrong["goal"] == "n : Nat\n⊢ n = n + 1"
     assert wrong["accepted"] is False
     assert wrong["tactics"] == []

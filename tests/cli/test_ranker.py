@@ -108,7 +108,7 @@ def test_a_training_says_in_a_table_what_it_came_to(searched: Path, tmp_path: Pa
     told = dict(re.findall(r"│ ([a-z0-9 ]+?) +│ (\S+)", done.stdout))
     result = json.loads((tmp_path / "deep" / "out" / "result.json").read_text())
     assert (told["identity"], told["held out"]) == (result["identity"], "0")
-    assert (told["steps"], told["proof steps"]) == ("1", str(result["data"]["proof_steps"]))
+    assert (told["epochs"], told["proof steps"]) == ("1", str(result["data"]["proof_steps"]))
     assert {"best val loss", "baseline val loss", "lemma val recall 16"} <= told.keys()
     again = burn_qed("train", "ranker", "--data", searched, "--out", tmp_path / "deep" / "out", code=2)
     assert "is there already, and not empty" in again.stderr
