@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from burnqed.core.errors import InputError
 from burnqed.core.types import Goal, Hypothesis, state_text
+from burnqed.data.first_state import goal_of
 from burnqed.data.index import TheoremIndex, parse_index, statement_sha
 from burnqed.policy.ranked.library import Library
 from burnqed.policy.ranked.retrieval import Retriever, Shared
@@ -19,7 +20,7 @@ from burnqed.policy.ranked.shapes import shape_row
 from burnqed.policy.ranked.weights import WORD_ROWS, Weights, untrained
 from burnqed.policy.ranked.words import bucket
 from burnqed.training import order, retrieval
-from burnqed.training.decisions import Decision, Lessons, Step, goal_of, read_lessons
+from burnqed.training.decisions import Decision, Lessons, Step, read_lessons
 from burnqed.training.order import Choice, learn_order, measured
 from burnqed.training.retrieval import Use, learn_retrieval, recall
 from tests.training.lessons import Tried, run

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from burnqed.core.types import Proposition
+from burnqed.core.errors import InputError
+from burnqed.core.types import Goal, Hypothesis, Proposition
 
 _HYPOTHESIS = re.compile(r"^(\S[^:\n]*?) :(?=\s)(.*)", re.DOTALL)
 _LEVEL = re.compile(r"\b(?:Type|Sort) (?:\(?(?:max |imax )?)((?:[a-z]\w*\s*)+)")
 _UNWRITTEN = re.compile(r"✝[⁰¹²³⁴-⁹]+")
+_MARK = re.compile(r"\b(?:let|have)\b|:=|[(\[{⟨)\]}⟩]")
 
 
 class NoStatement(Exception):
@@ -50,6 +52,40 @@ def locals_of(goal: str) -> list[Local]:
                 for name in parts[1].split()
             ]
     return found
+
+
+def goal_of(state: str) -> Goal:
+    """The first goal of a state that is known by its text alone."""
+    goals = goals_of(state)
+    if not goals or "⊢" not in goals[0]:
+        raise InputError(f"no goal can be read from {state[:80]!r}")
+    before, _, target = goals[0].rpartition("\n⊢ ") if "\n⊢ " in goals[0] else goals[0].rpartition("⊢ ")
+    lines = goals[0].splitlines()
+    name = lines[0].removeprefix("case ") if lines[0].startswith("case ") else None
+    known = tuple(map(_hypothesis, locals_of(f"{before}\n⊢")))
+    return Goal("", target.replace("\n  ", "\n"), known, name)
+
+
+def _hypothesis(one: Local) -> Hypothesis:
+    name = f"{one.name}✝" if one.hidden else one.name
+    type, value = _value_apart(one.type.replace("\n  ", "\n"))
+    return Hypothesis(name, type, value, inaccessible="✝" in name)
+
+
+def _value_apart(text: str) -> tuple[str, str | None]:
+    """The type and the value of a `let`: what is before and behind a `:=` that is in no brackets.
+
+    A `let` inside of a type has one as well, and is none of the context's.
+    """
+    depth = 0
+    for found in _MARK.finditer(text):
+        mark = found[0]
+        depth += (mark in "([{⟨") - (mark in ")]}⟩")
+        if mark in ("let", "have"):
+            return text, None
+        if mark == ":=" and depth == 0:
+            return text[: found.start()].rstrip(" "), text[found.end() :].lstrip(" ")
+    return text, None
 
 
 def names_in(goal: str) -> set[str]:

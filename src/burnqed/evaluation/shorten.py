@@ -8,13 +8,13 @@ from dataclasses import replace
 
 from burnqed.core.ports import Environment
 from burnqed.core.types import Advanced, Closed, ProofState, Theorem, state_text
+from burnqed.policy.portfolio.reading import IDENT
 from burnqed.search.script import Script
 from burnqed.trajectories.schema import PathStep
 
 _MOST_TACTICS = 300  # what shortening may cost; a long proof is shortened as far as that goes
 _FIRST, _INTROS = "first | ", "intros; "
 _ASKED = re.compile(r"\b(grind|simp_all|simp) \[")  # they have a form that says what it used
-_NAME = re.compile(r"[^\W\d][\w.'!?]*")
 _WORTH_ASKING = 3
 _LEMMAS = re.compile(r" \[([^\[\]\n]+)\]")
 
@@ -145,7 +145,7 @@ class _Shortener:
             return lemmas
         outcome = await self._apply(state, asking, part)
         told = " ".join(outcome.suggestions) if isinstance(outcome, Closed) else ""
-        names = set(_NAME.findall(told))
+        names = set(IDENT.findall(told))
         return [lemma for lemma in lemmas if lemma in names] if names else lemmas
 
     async def _suffices(self, script: Script, state: ProofState, part: Sequence[int]) -> bool:

@@ -20,6 +20,7 @@ import numpy as np
 
 from burnqed.core.errors import InputError, NotEnough
 from burnqed.core.runs import publish
+from burnqed.data.first_state import goal_of
 from burnqed.data.index import TheoremIndex
 from burnqed.data.splits import split_of
 from burnqed.policy.ranked.library import Library
@@ -31,7 +32,7 @@ from burnqed.policy.ranked.weights import as_saved, save, untrained
 from burnqed.policy.ranked.words import words_of
 from burnqed.training import order, retrieval
 from burnqed.training.checkpoints import RESULT, publish_directory
-from burnqed.training.decisions import Decision, Step, goal_of, read_lessons
+from burnqed.training.decisions import Decision, Step, read_lessons
 from burnqed.training.order import Choice, learn_order, measured
 from burnqed.training.pairs import is_validation
 from burnqed.training.retrieval import Use, learn_retrieval, recall

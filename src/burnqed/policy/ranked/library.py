@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
@@ -152,8 +153,6 @@ async def _imports(pool: Pool) -> dict[str, tuple[str, ...]]:
 
 def write_library(path: Path, library: Library) -> None:
     """Parquet: a row for each theorem; the imports are in its metadata."""
-    import json
-
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -166,8 +165,6 @@ def write_library(path: Path, library: Library) -> None:
 
 
 def read_library(path: Path) -> Library:
-    import json
-
     import pyarrow as pa
     import pyarrow.parquet as pq
 

@@ -121,10 +121,10 @@ class Retriever:
         self.library = library
         self.shared = shared or Shared(library)
         self._asking, self._scale = weights.asking, float(weights.scale[0])
-        self._learnt = bool(weights.offering.any())
-        self._offered = self.shared.lemmas.sums(weights.offering) if self._learnt else None
+        learnt = bool(weights.offering.any())
+        self._offered = self.shared.lemmas.sums(weights.offering) if learnt else None
 
-    def find(self, state: str, without: Collection[int] = (), least: int = CONSIDERED) -> list[Found]:
+    def find(self, state: str, without: Collection[int] = (), most: int = CONSIDERED) -> list[Found]:
         """The strongest lemmas for a state that is given as its text, the first the strongest."""
         words = Counter(words_of(state))
         scores = self._scale * self.shared.gains(words)
@@ -132,7 +132,7 @@ class Retriever:
             scores = scores + self._offered @ asked(words, self.shared.rarity, self._asking)
         if without:
             scores[list(without)] = -np.inf
-        count = min(least, self.shared.size - len(without))
+        count = min(most, self.shared.size - len(without))
         if count <= 0:
             return []
         best = np.argpartition(-scores, count - 1)[:count]

@@ -6,10 +6,10 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
+from burnqed.policy.portfolio.reading import IDENT
 from burnqed.policy.ranked.weights import SHAPE_ROWS
 from burnqed.policy.ranked.words import bucket
 
-_NAME = re.compile(r"[^\W\d][\w.'!?✝]*")
 _NUMBER = re.compile(r"\b\d+\b")
 _LIST = re.compile(r"\[[^\[\]]*\]")
 _ALIKE = re.compile(r"( \| [^|]+)(?:\1)+")  # of `first`
@@ -34,7 +34,7 @@ def shape_of(tactic: str) -> str:
     if tactic == "exact?" or _SUGGESTED.search(tactic):
         return "exact?"
     text = _LIST.sub(_counted, tactic)
-    text = _NAME.sub(lambda found: found[0] if found[0] in _TACTICS else "_", text)
+    text = IDENT.sub(lambda found: found[0] if found[0] in _TACTICS else "_", text)
     text = _ALIKE.sub(r"\1", _NUMBER.sub("#", text))
     return " ".join(re.sub(r"_(?: _)+", "_", text).split())
 
@@ -51,4 +51,4 @@ def shape_row(tactic: str) -> int:
 
 def lemmas_in(tactic: str, known: Collection[str]) -> list[str]:
     """The library's lemmas that a tactic names, each once."""
-    return list(dict.fromkeys(name for name in _NAME.findall(tactic) if name in known))
+    return list(dict.fromkeys(name for name in IDENT.findall(tactic) if name in known))
