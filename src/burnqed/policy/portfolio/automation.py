@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from burnqed.policy.candidates import Rated
-from burnqed.policy.portfolio.reading import KEYWORDS, TOKEN, Reading, strip_brackets
+from burnqed.policy.portfolio.reading import KEYWORDS, TOKEN, Binder, Reading, strip_brackets
 
 # Lemmas that open up what stands in a goal, where `simp` does not do so by itself.
 OPENING = {
@@ -26,6 +26,8 @@ _LIBRARY = frozenset({
 })  # fmt: skip
 
 
+# Types with so few values that all of them can be tried.
+_FINITE = ("Bool", "Fin ", "BitVec ", "Option Bool", "Ordering", "UInt8", "Unit")
 # A goal that says more than this is hardly a lemma of the library, and looking for it takes long.
 _LIBRARY_LIKE = 300
 
@@ -35,7 +37,9 @@ def closers(r: Reading) -> Iterator[Rated]:
     if r.shape.kind in ("forall", "implies") and r.target[0] in "∀":
         # Behind binders only those that introduce by themselves.
         yield from (("grind", -1.0), ("simp", -1.2), ("exact?", -1.8), ("intros; rfl", -2.4))
-        if not r.variables:
+        if not r.variables and all(
+            not b.type or b.type.startswith(_FINITE) for b in r.binders if b.name
+        ):
             yield "decide", -1.4
         return
     if r.facts:
@@ -72,6 +76,11 @@ def closers(r: Reading) -> Iterator[Rated]:
         yield "push_cast at *; omega", -2.6
         yield "norm_cast at *", -3.0
         yield "push_cast at *", -3.2
+
+
+def _finite(binder: Binder) -> bool:
+    """Whether all that it stands for can be tried; a premise and a bounded ∀ (without a type)."""
+    return binder.name is None or not binder.type or binder.type.startswith(_FINITE)
 
 
 def _extensionality(r: Reading) -> Iterator[Rated]:
@@ -140,7 +149,7 @@ def unfolding(r: Reading) -> Iterator[Rated]:
         yield f"simp only [{name}]", -2.6 - 0.3 * i
         yield f"rw [{name}]", -3.2 - 0.3 * i
         call = call_of(name, r.target)
-        if call:
+        if call and not any(r.mentions(bound, call) for bound in r.bound):
             yield f"fun_induction {call}", -2.0 - 0.3 * i
             yield f"fun_induction {call} <;> simp_all [{pack}]", -1.8 - 0.3 * i
             yield f"fun_induction {call} <;> grind [{pack}]", -1.8 - 0.3 * i

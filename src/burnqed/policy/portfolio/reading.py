@@ -28,6 +28,7 @@ _PROP_MARKS = frozenset("=≠≤<≥>∣∈∉↔∧∨¬∃∀⊆~")
 KEYWORDS = frozenset({
     "fun", "if", "then", "else", "let", "have", "match", "with", "in", "do", "show", "from", "by", "at",
 })  # fmt: skip
+_UNIVERSE = re.compile(r"u_\d+")
 _NO_CONSTANTS = KEYWORDS | {"Type", "Prop", "Sort", "True", "False", "true", "false"}
 
 
@@ -243,10 +244,21 @@ class Reading:
         return sorted(found)
 
     @cached_property
+    def binders(self) -> list[Binder]:
+        """What `intro` would take of the target."""
+        return premises(self.target)[0]
+
+    @cached_property
+    def bound(self) -> frozenset[str]:
+        """Names that are bound in the target: no tactic can say them yet."""
+        groups = re.findall(r"(?:fun|λ|∀|∃!?)\s+([^,=↦]*)", self.target)
+        inside = [name for group in groups for name in IDENT.findall(group.partition(" : ")[0])]
+        return frozenset([*(binder.name for binder in self.binders if binder.name), *inside])
+
+    @cached_property
     def constants(self) -> list[str]:
         """Names in the target that are neither hypotheses nor bound nor keywords."""
-        local = set(self._kinds) | {h.name for h in self.goal.hypotheses}
-        bound = set(re.findall(r"(?:fun|λ|∀|∃)\s+\(?([^\s,:()]+)", self.target))
+        local = set(self._kinds) | {h.name for h in self.goal.hypotheses} | self.bound
         types = {v.name: v.head for v in self.variables}
         found: dict[str, None] = {}
         for match in IDENT.finditer(self.target):
@@ -259,7 +271,9 @@ class Reading:
                 for field in word.split(".")[1:]:
                     if not field.isdecimal():
                         found[f"{types[head]}.{field}"] = None  # `t.height` of a `t : Tree α`
-            elif word not in local and head not in local and head not in bound and len(word) > 1:
+            elif _UNIVERSE.fullmatch(word) or {word, head} & local:
+                continue
+            elif len(word) > 1:
                 found[word] = None
                 if word.count(".") > 1:
                     found[f"{head}.{last}"] = None  # `Tree.leaf.height`

@@ -24,7 +24,7 @@ from burnqed.lean.pool import Pool, run_sync
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Toolchain
 
-_FORMAT = 2  # rises when other theorems are kept, or are kept otherwise
+_FORMAT = 3  # rises when other theorems are kept, or are kept otherwise
 _PAGE = 250
 _PAGE_SECONDS = 300.0
 _SAYABLE = re.compile(r"[^\W\d][\w.'!?]*")  # a name that stands in a tactic as it is
@@ -129,8 +129,13 @@ async def read_from_lean(spec: LaunchSpec, workers: int | None, progress: Progre
 
 
 def _may_be_said(name: str) -> bool:
-    """Whether a tactic may name it: one that is refused would take others of its list with it."""
-    return _SAYABLE.fullmatch(name) is not None and not any(rules.violations(name))
+    """Whether a tactic may name it: one that is refused would take others of its list with it.
+
+    Nor an instance, for which `grind` has no use: Lean finds these by itself.
+    """
+    if _SAYABLE.fullmatch(name) is None or name.rpartition(".")[2].startswith("inst"):
+        return False
+    return not any(rules.violations(name))
 
 
 async def _page(pool: Pool, offset: int) -> protocol.TheoremPage:
