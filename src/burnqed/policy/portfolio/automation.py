@@ -79,7 +79,7 @@ def closers(r: Reading) -> Iterator[Rated]:
 
 
 def _finite(binder: Binder) -> bool:
-    """Whether all that it stands for can be tried; a premise and a bounded ∀ (without a type)."""
+    """Whether all that it stands for can be tried. A bounded ∀ is read as one without a type."""
     return binder.name is None or not binder.type or binder.type.startswith(_FINITE)
 
 

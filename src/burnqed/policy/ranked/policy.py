@@ -19,8 +19,9 @@ from burnqed.policy.ranked.weights import Weights
 from burnqed.policy.ranked.words import words_of
 
 # The share of what the rules alone say, whatever was learnt: what was seldom tried is not known to be
-# bad, and some states are like none that was learnt from.
-DOUBT = 0.4
+# bad. It rises with words that no statement of the library has, to at most so much: somebody's own
+# definitions are like nothing that was learnt from, and rules know what to do with them.
+_DOUBT, _OF_UNKNOWN, _MOST = 0.3, 2.0, 0.9
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +49,12 @@ def strength(tactic: str, retriever: Retriever, found: Sequence[Found]) -> float
     return strength_of(places, found) if places else 0.0
 
 
+def doubt(words: Counter[str], known: Collection[str]) -> float:
+    """How far to go by rules alone at a state of these words."""
+    unknown = sum(word not in known for word in words) / max(1, len(words))
+    return min(_MOST, _DOUBT + _OF_UNKNOWN * unknown)
+
+
 class Ranked:
     """`Policy` of rules and lemmas. It acts on a state's first goal."""
 
@@ -73,7 +80,8 @@ class Ranked:
         given = np.array([idea.weight for idea in every], dtype=np.float32)
         by_rules = np.where([idea.by_rule for idea in every], given, -np.inf)
         rows = [shape_row(idea.tactic) for idea in every]
-        reading = asked(Counter(words_of(goal.text)), self._retriever.shared.rarity, weights.reading)
+        words, rarity = Counter(words_of(goal.text)), self._retriever.shared.rarity
+        reading = asked(words, rarity, weights.reading)
         scores = (
             weights.rules[0] * given
             + weights.bias[rows]
@@ -82,8 +90,9 @@ class Ranked:
         )
         if np.isneginf(by_rules).all():
             by_rules = scores
+        share = doubt(words, rarity)
         both = np.logaddexp(
-            np.log1p(-DOUBT) + scores - np.logaddexp.reduce(scores),
-            np.log(DOUBT) + by_rules - np.logaddexp.reduce(by_rules),
+            np.log1p(-share) + scores - np.logaddexp.reduce(scores),
+            np.log(share) + by_rules - np.logaddexp.reduce(by_rules),
         )
         return [(idea.tactic, float(weight)) for idea, weight in zip(every, both, strict=True)]
