@@ -184,6 +184,7 @@ def test_what_is_frozen_stays(smoked: Path, tmp_path: Path) -> None:
     assert "run.seed was 0" in burn_qed("smoke", "--out", smoked, "--set", "run.seed=1", code=2).stderr
     assert "theorems.sample was 0" in burn_qed("lean-start", "--out", smoked, code=2).stderr
     assert "frozen" in burn_qed("run", "--out", smoked, "--set", "run.seed=1", code=2).stderr
+    burn_qed("smoke", "--out", smoked, "--set", "run.workers=1")  # another machine's, perhaps
     moved = tmp_path / "moved"
     shutil.copytree(smoked, moved)
     manifest = json.loads((moved / "manifest.json").read_text())

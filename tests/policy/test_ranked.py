@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +25,7 @@ from burnqed.core.types import (
 )
 from burnqed.policy.portfolio import Portfolio
 from burnqed.policy.ranked.library import Library
-from burnqed.policy.ranked.policy import Ranked, strength
+from burnqed.policy.ranked.policy import Ranked, doubt, strength
 from burnqed.policy.ranked.retrieval import CONSIDERED, Retriever, strength_of
 from burnqed.policy.ranked.shapes import lemmas_in, shape_of, shape_row
 from burnqed.policy.ranked.tactics import pick
@@ -47,7 +48,7 @@ LIBRARY = Library(
 )
 EMPTY = Library((), (), ())
 GOALS = [
-    Goal("g", "m.gcd n = n.gcd (m % n)", (Hypothesis("m", "Nat"), Hypothesis("n", "Nat"))),
+    Goal("g", "m.gcd n = n.gcd (m + n)", (Hypothesis("m", "Nat"), Hypothesis("n", "Nat"))),
     Goal("g", "∀ (p q : Prop), p ∧ q → q ∨ False", (), "right"),
     Goal(
         "g", "∃ k, xs.length = 2 * k", (Hypothesis("xs", "List Nat"), Hypothesis("h✝", "p", None, True))
@@ -294,7 +295,8 @@ async def test_a_forbidden_lemma_is_never_named() -> None:
     assert await proposed(policy, 1000) == whole, "the policy itself is as it was"
     assert policy.about(Theorem("t", Proposition("1 = 1"))) is policy
     nothing = policy.about(Theorem("t", LibraryConstant("List.length_map")))
-    assert await proposed(nothing, 1000) == await proposed(ranked(EMPTY), 1000)
+    left, rules = await proposed(nothing, 1000), await proposed(ranked(EMPTY), 1000)
+    assert [[c.tactic for c in one] for one in left] == [[c.tactic for c in one] for one in rules]
 
 
 async def test_what_is_learnt_about_a_shape_decides_what_is_first() -> None:
@@ -315,6 +317,25 @@ async def test_what_is_learnt_about_words_decides_at_states_that_have_them() -> 
     gcd, _, other = await proposed(ranked(weights=weights))
     assert gcd[0].tactic == "ac_rfl"
     assert other[0].tactic != "ac_rfl"
+
+
+async def test_rules_decide_where_the_library_has_no_words() -> None:
+    weights = untrained()
+    weights.bias[shape_row("ac_rfl")] = 20.0
+    policy = ranked(weights=weights)
+    known, own = Goal("g", "n.gcd m = m"), Goal("g", "glorp n = blick m")
+    assert doubt(Counter(words_of(known.text)), policy._retriever.shared.rarity) < 0.5
+    (learnt, *_), (by_rule, *_) = await policy.propose([[known], [own]], 8, 0.0, 0)
+    (portfolio, *_) = (await Portfolio().propose([[own]], 8, 0.0, 0))[0]
+    assert learnt.tactic == "ac_rfl"
+    assert by_rule.tactic == portfolio.tactic != "ac_rfl"
+
+
+def test_doubt_rises_with_what_is_not_known() -> None:
+    shares = [doubt(Counter("abcdefgh"), "abcdefgh"[:known]) for known in range(9)]
+    assert shares == sorted(shares, reverse=True)
+    assert 0 < shares[-1] < shares[-2] < shares[0] < 1
+    assert doubt(Counter(), ()) == shares[-1], "of nothing nothing is unknown"
 
 
 async def test_only_so_many_lemmas_are_named() -> None:

@@ -13,7 +13,7 @@ from safetensors.numpy import load_file, save_file
 from burnqed.core.errors import CorruptError, InputError
 from burnqed.policy.models.checks import weight_files
 from burnqed.policy.ranked.library import Library, read_library, write_library
-from burnqed.policy.ranked.places import CARD, WEIGHTS, find_ranker, is_ranker
+from burnqed.policy.ranked.places import CARD, CORE, WEIGHTS, find_ranker, is_ranker
 from burnqed.policy.ranked.weights import Weights, as_saved, load, save, untrained
 
 
@@ -51,6 +51,24 @@ def test_an_identity_is_that_of_the_numbers(ranker: Path) -> None:
         table = getattr(plain, one.name).copy()
         table.flat[-1] += 1
         assert replace(plain, **{one.name: table}).identity != plain.identity, one.name
+
+
+def test_the_ranker_that_comes_along() -> None:
+    """It has learnt something, and nothing of the theorems that it is evaluated on."""
+    found = find_ranker(CORE)
+    assert load(found).identity != untrained().identity
+    card = json.loads((found / CARD).read_text())
+    assert {"core-300", "qed-core"} <= set(card["without"])
+    assert (found / WEIGHTS).stat().st_size < 5_000_000
+
+
+def test_a_ranker_of_ones_own_goes_before_it(
+    ranker: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert find_ranker(CORE) != Path(CORE)
+    ranker.rename(tmp_path / CORE)
+    assert find_ranker(CORE) == Path(CORE)
 
 
 def changed(ranker: Path, name: str, table: np.ndarray | None) -> None:

@@ -14,10 +14,11 @@ from burnqed.cli import tables
 from burnqed.core.errors import InputError
 from burnqed.core.ports import Policy
 from burnqed.lean.pool import default_size, run_sync, usable_cores
+from burnqed.lean.toolchain import Toolchain
 from burnqed.policy.mix import Mix
 from burnqed.policy.portfolio import Portfolio
 from burnqed.policy.prompt import PromptSettings, read_settings
-from burnqed.policy.ranked.places import find_ranker, is_ranker
+from burnqed.policy.ranked.places import CORE, find_ranker, is_ranker
 from burnqed.policy.sampled import SampledPolicy, Sampler
 
 if TYPE_CHECKING:  # it loads torch
@@ -43,7 +44,8 @@ PolicyOption = Annotated[
         metavar="KIND",
         help="Where tactics come from: portfolio (rules, no model), ranked (rules and lemmas of the "
         "library, in the order that a ranker learnt), local (a model in this process), mix (a model "
-        "and the portfolio), sglang or openai (a server). By itself portfolio, or what --model is for.",
+        "and the portfolio), sglang or openai (a server). By itself what --model is for; without one "
+        "portfolio, but of `prove` with the embedded Lean ranked, with the ranker that comes along.",
     ),
 ]
 ModelOption = Annotated[
@@ -52,7 +54,7 @@ ModelOption = Annotated[
         "--model",
         metavar="DIR",
         help="A model's directory (safetensors, GGUF, or an adapter), smollm2, a ranker's directory, "
-        "or a server's model.",
+        "core (the ranker that comes along), or a server's model.",
     ),
 ]
 UrlOption = Annotated[
@@ -163,6 +165,15 @@ class Choice:
             self.prompt_tokens or own.prompt_tokens,
             self.tactic_tokens or own.tactic_tokens,
         )
+
+
+def usual(toolchain: Toolchain) -> str | None:
+    """The model for somebody who wants a proof and says nothing about policies: None is the portfolio.
+
+    The library of the embedded Lean is read in seconds, and it is what the ranker was taught with. That
+    of a project may take minutes, which is worth asking for.
+    """
+    return CORE if toolchain.kind == "embedded" else None
 
 
 def choice(policy: str | None, model: str | None = None, **rest: Any) -> Choice:

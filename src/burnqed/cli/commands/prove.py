@@ -74,6 +74,9 @@ def prove_command(
     kernel, its axioms looked at; what is refused is not printed. A `sorry` of a theorem that has others
     still open is filled, and the table says so. The Lean goes to standard output, all else to stderr.
 
+    Tactics come from rules and from lemmas of the library, in the order that a ranker has learnt; the
+    library is read the first time, which takes some seconds. --policy portfolio is the rules alone.
+
     Examples:
 
         burn-qed prove '∀ n : Nat, 2 ∣ n * (n + 1)'
@@ -89,6 +92,8 @@ def prove_command(
         raise InputError("--write needs a file with a `sorry` to rewrite")
     modules = tuple(dict.fromkeys(["Init", *(imports or ()), *source.imports]))
     found, spec = compose.lean(toolchain, project, modules)
+    if policy is None and model is None:
+        model = policies.usual(found)
     chosen = policies.choice(
         policy, model, url=url, logprobs=logprobs, prompt=prompt, prompt_tokens=prompt_tokens,
         tactic_tokens=tactic_tokens, device=device, dtype=dtype,
@@ -224,8 +229,14 @@ def _attempt_json(attempt: Attempt, job: _Job) -> dict[str, Any]:
         "seconds": searched.seconds if searched else 0.0,
         "lean_seconds": searched.lean_seconds if searched else 0.0,
         "judge_seconds": attempt.judge_seconds,
-        "toolchain": job.toolchain,
+        **_machinery(job),
     }
+
+
+def _machinery(job: _Job) -> dict[str, Any]:
+    """What looked for the proof."""
+    chosen = job.policy.choice
+    return {"policy": chosen.kind, "model": chosen.model, "toolchain": job.toolchain}
 
 
 # ---------------------------------------------------------------------------- a file
@@ -264,7 +275,7 @@ def _file_json(result: FileResult, filled: str, path: Path | None, job: _Job) ->
         "proved": result.proved,
         "holes": [_hole_json(hole) for hole in result.holes],
         "source": filled,
-        "toolchain": job.toolchain,
+        **_machinery(job),
     }
 
 

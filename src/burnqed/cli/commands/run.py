@@ -38,6 +38,8 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Instead of the file's, as search.sample=200."),
 ]
+# What another machine may do otherwise: it decides how long a run takes, not what comes of it.
+_OF_THE_MACHINE = frozenset({("run", "workers"), ("run", "device")})
 _GATE = 1  # exit code: the run goes no further, and not because it is done
 
 Job = Callable[[rounds.Work], Any]
@@ -231,7 +233,7 @@ def _refuse_changes(out: Path, frozen: dict[str, Any], wanted: dict[str, Any]) -
         f"{section}.{key} was {before[section].get(key)!r}, now {value!r}"
         for section, own in now.items()
         for key, value in own.items()
-        if before[section].get(key) != value
+        if before[section].get(key) != value and (section, key) not in _OF_THE_MACHINE
     ]
     if changed:
         raise InputError(

@@ -8,6 +8,8 @@ from burnqed.core.cache import brought
 
 BEST = "best"  # in a training's directory, the ranker that it left
 WEIGHTS, CARD = "ranker.safetensors", "config.json"
+CORE = "core"  # the ranker that comes with the package: what the library of core Lean taught
+_SHIPPED = Path(__file__).parent / CORE
 
 
 def is_ranker(directory: Path) -> bool:
@@ -15,9 +17,12 @@ def is_ranker(directory: Path) -> bool:
 
 
 def find_ranker(name: str) -> Path:
-    """A ranker's directory: itself, that of its training, or a name that a bundle brought it under."""
+    """A ranker's directory: itself, that of its training, a name that a bundle brought it under, or
+    that of the package's own.
+    """
     path = Path(name)
     if is_ranker(path / BEST):
         return path / BEST
-    carried = None if is_ranker(path) else brought("models", name)
-    return carried or path
+    if is_ranker(path):
+        return path
+    return brought("models", name) or (_SHIPPED if name == CORE else path)
