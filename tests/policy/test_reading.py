@@ -110,6 +110,40 @@ def test_constants() -> None:
     assert not {"y", "t", "h", "α"} & set(r.constants)
 
 
+@pytest.mark.parametrize(
+    ("target", "bound", "constants"),
+    [
+        ("∀ x ∈ primes n, x < 5", {"x"}, ["primes"]),
+        ("∀ x < limit 3, ok x", {"x"}, ["limit", "ok"]),
+        ("∀ (α : Type u_1) {β : Type u_2} (xs ys : List α), glorp xs ys", {"α", "β", "xs", "ys"},
+         ["List", "glorp"]),
+        ("(fun (aa : Nat) (bb : Int) => bar aa bb) 1 2 = 3", {"aa", "bb"}, ["Nat", "Int", "bar"]),
+        ("∃ xx yy, xx < yy ∧ bar xx", {"xx", "yy"}, ["bar"]),
+        ("¬foo 3", set(), ["foo"]),
+    ],
+)  # fmt: skip
+def test_what_is_bound_is_no_constant(target: str, bound: set[str], constants: list[str]) -> None:
+    r = Reading(Goal("g", target))
+    assert r.bound == bound
+    assert r.constants == constants
+
+
+@pytest.mark.parametrize(
+    ("target", "tried"),
+    [
+        ("∀ (a b : Bool), (a && b) = (b && a)", True),
+        ("∀ x < 5, x * x < 25", True),
+        ("∀ (i : Fin 3), i < 3 → i ≠ 4", True),
+        ("∀ (n : Nat), n + 0 = n", False),
+        ("∀ (b : Bool) (n : Nat), cond b n n = n", False),
+    ],
+)
+def test_decide_is_for_what_can_be_tried(target: str, tried: bool) -> None:
+    tactics = [tactic for tactic, _ in rate(Goal("g", target))]
+    assert ("decide" in tactics) == tried
+    assert not any("fun_induction" in tactic for tactic in tactics), "a call of bound names"
+
+
 def test_numerals() -> None:
     r = read("x + 12 < 7 * y ^ 2 + a1 + 12345678", "x y a1 : Nat", "h : x.1 = 30 ∧ y = 12")
     assert r.numerals == [2, 7, 12, 30]

@@ -37,9 +37,7 @@ def closers(r: Reading) -> Iterator[Rated]:
     if r.shape.kind in ("forall", "implies") and r.target[0] in "∀":
         # Behind binders only those that introduce by themselves.
         yield from (("grind", -1.0), ("simp", -1.2), ("exact?", -1.8), ("intros; rfl", -2.4))
-        if not r.variables and all(
-            not b.type or b.type.startswith(_FINITE) for b in r.binders if b.name
-        ):
+        if not r.variables and all(map(_finite, r.binders)):
             yield "decide", -1.4
         return
     if r.facts:

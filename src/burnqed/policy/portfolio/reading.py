@@ -137,7 +137,9 @@ def _comma(text: str) -> int | None:
     return None
 
 
-_GROUP = re.compile(r"[({\[⦃]([^:(){}\[\]]*?) : ")
+_BINDING = re.compile(r"(?:fun|λ|∀|∃!?)\s+([^,=↦]*)")
+# Names in front of what is said about them: `x y : Nat`, `x ∈ s`, `(x y : Nat) (h : p)`, `x y`.
+_NAMES = re.compile(rf"(?:^|[({{\[⦃])\s*({_IDENT}(?:\s+{_IDENT})*)\s*(?=[:∈∉<≤>≥≠]|$)")
 
 
 def _binder_group(text: str) -> list[Binder]:
@@ -251,9 +253,10 @@ class Reading:
     @cached_property
     def bound(self) -> frozenset[str]:
         """Names that are bound in the target: no tactic can say them yet."""
-        groups = re.findall(r"(?:fun|λ|∀|∃!?)\s+([^,=↦]*)", self.target)
-        inside = [name for group in groups for name in IDENT.findall(group.partition(" : ")[0])]
-        return frozenset([*(binder.name for binder in self.binders if binder.name), *inside])
+        groups = [names for group in _BINDING.findall(self.target) for names in _NAMES.findall(group)]
+        return frozenset(
+            [*(b.name for b in self.binders if b.name), *(n for names in groups for n in names.split())]
+        )
 
     @cached_property
     def constants(self) -> list[str]:
