@@ -46,7 +46,7 @@ def fewer() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def searched(tmp_path_factory: pytest.TempPathFactory, lean_launch: LaunchSpec) -> Path:
-    """A search by what nobody has taught yet; the library is read for it, if it was not before."""
+    """A search by what nobody has taught yet."""
     folder = tmp_path_factory.mktemp("ranker")
     theorems = index(folder / "train.json", LEMMAS)
     index(folder / "held.json", HELD_OUT)

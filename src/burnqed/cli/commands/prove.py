@@ -74,8 +74,8 @@ def prove_command(
     kernel, its axioms looked at; what is refused is not printed. A `sorry` of a theorem that has others
     still open is filled, and the table says so. The Lean goes to standard output, all else to stderr.
 
-    Tactics come from rules and from lemmas of the library, in the order that a ranker has learnt; the
-    library is read the first time, which takes some seconds. --policy portfolio is the rules alone.
+    Tactics come from rules and from lemmas of the library, in the order that a ranker has learnt; with
+    imports the library is read first, once. --policy portfolio is the rules alone.
 
     Examples:
 

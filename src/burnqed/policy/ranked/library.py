@@ -23,6 +23,7 @@ from burnqed.lean.embedded.progress import Progress
 from burnqed.lean.pool import Pool, run_sync
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Toolchain
+from burnqed.policy.ranked.places import SHIPPED
 
 _FORMAT = 3  # rises when other theorems are kept, or are kept otherwise
 _PAGE = 250
@@ -95,7 +96,13 @@ def _built(project: Path) -> Iterator[str]:
 
 
 def ensure_library(path: Path, spec: LaunchSpec, workers: int | None, progress: Progress) -> Library:
-    """The library in this file; read from Lean first, if it is not there yet."""
+    """The library in this file; read from Lean first, if it is not there yet.
+
+    That of the embedded Lean's Init comes with the package: nobody waits for it before the first proof.
+    """
+    shipped = SHIPPED / path.name  # a name says which Lean, and with which modules
+    if shipped.is_file():
+        return read_library(shipped)
     with lock(path):
         if not path.is_file():
             write_library(path, run_sync(read_from_lean(spec, workers, progress)))

@@ -9,7 +9,7 @@ from burnqed.core.cache import brought
 BEST = "best"  # in a training's directory, the ranker that it left
 WEIGHTS, CARD = "ranker.safetensors", "config.json"
 CORE = "core"  # the ranker that comes with the package: what the library of core Lean taught
-_SHIPPED = Path(__file__).parent / CORE
+SHIPPED = Path(__file__).parent / CORE
 
 
 def is_ranker(directory: Path) -> bool:
@@ -25,4 +25,4 @@ def find_ranker(name: str) -> Path:
         return path / BEST
     if is_ranker(path):
         return path
-    return brought("models", name) or (_SHIPPED if name == CORE else path)
+    return brought("models", name) or (SHIPPED if name == CORE else path)
