@@ -151,7 +151,7 @@ async def test_the_same_seed_gives_the_same_search(prover: Prover) -> None:
     sampling = replace(
         prover,
         settings=replace(prover.settings, temperature=1.0),
-        budget=Budget(nodes=4, candidates=6),
+        budget=Budget(nodes=4, candidates=3),  # fewer than there are, so that there is a choice
     )
     statement = theorem("∀ p q r : Prop, (p → q) → (q → r) → p → r ∧ q")
     one, two, other = [await find(sampling, statement, seed) for seed in (3, 3, 4)]
