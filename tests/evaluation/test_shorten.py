@@ -119,6 +119,19 @@ async def test_shortening_has_a_limit(lean_pool: Pool, monkeypatch: pytest.Monke
     assert whole == 2
 
 
+async def test_grind_is_asked_what_it_used(lean_pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One run says it of all lemmas, dotted or not; to leave out one after the other takes six."""
+    monkeypatch.setattr("burnqed.evaluation.shorten._MOST_TACTICS", 4)
+    known = "def up (n : Nat) : Nat := n + 1\n\ntheorem up_eq (n : Nat) : up n = n + 1 := rfl\n\n"
+    statement = theorem(TheoremText(f"{known}theorem t (m : Nat) : up m = 1 + m"))
+    others = ("gcd_assoc", "gcd_self", "lcm_comm", "gcd_dvd_left", "gcd_mul_left")
+    for dot in ("", ". "):
+        listed = ", ".join(f"{dot}{name}" for name in ("up_eq", *(f"Nat.{one}" for one in others)))
+        async with open_session(lean_pool) as session:
+            shorter = await shorten(session, statement, Script(f"grind [{listed}]"))
+        assert tactics_of(shorter) == [f"grind [{dot}up_eq]"]
+
+
 async def test_alternatives_are_tried_as_long_as_the_limit_allows(
     lean_pool: Pool, monkeypatch: pytest.MonkeyPatch
 ) -> None:

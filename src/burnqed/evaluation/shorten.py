@@ -15,6 +15,7 @@ from burnqed.trajectories.schema import PathStep
 _MOST_TACTICS = 300  # what shortening may cost; a long proof is shortened as far as that goes
 _FIRST, _INTROS = "first | ", "intros; "
 _ASKED = re.compile(r"\b(grind|simp_all|simp) \[")  # they have a form that says what it used
+_FIRST_PATTERN = ". "  # before a lemma of `grind`; what it says it used has other marks
 _WORTH_ASKING = 3
 _LEMMAS = re.compile(r" \[([^\[\]\n]+)\]")
 
@@ -146,7 +147,7 @@ class _Shortener:
         outcome = await self._apply(state, asking, part)
         told = " ".join(outcome.suggestions) if isinstance(outcome, Closed) else ""
         names = set(IDENT.findall(told))
-        return [lemma for lemma in lemmas if lemma in names] if names else lemmas
+        return [one for one in lemmas if one.removeprefix(_FIRST_PATTERN) in names] if names else lemmas
 
     async def _suffices(self, script: Script, state: ProofState, part: Sequence[int]) -> bool:
         try:
