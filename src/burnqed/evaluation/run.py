@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:  # it loads pyarrow
     from burnqed.trajectories.store import TrajectoryWriter
 
 SAVE_EVERY = 50
+_SAVE_SECONDS = 60.0  # where theorems take minutes each, fifty are too many to lose
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,18 +77,22 @@ async def work_through(
 ) -> None:
     """Do one thing to each theorem that is unfinished, and keep what comes of it.
 
-    Whatever is finished is saved, every `save_every` theorems and at the end, also when `stop` is set
-    (those in flight are dropped: a resumed run starts them again) or something raises.
+    Whatever is finished is saved, every `save_every` theorems, after a minute at the next one that
+    ends, and at the end, also when `stop` is set (those in flight are dropped: a resumed run starts
+    them again) or something raises.
     """
     todo = iter(unfinished(plan, writer.earlier))
+    saved = time.monotonic()
 
     async def work() -> None:
+        nonlocal saved
         for theorem in todo:
             record, rows = await one(theorem)
             writer.add(record, rows)
             on_record(record)
-            if writer.pending >= plan.save_every:
+            if writer.pending >= plan.save_every or time.monotonic() - saved >= _SAVE_SECONDS:
                 writer.save()
+                saved = time.monotonic()
 
     try:
         await until_stopped([work() for _ in range(at_once)], stop)

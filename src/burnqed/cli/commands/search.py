@@ -59,7 +59,7 @@ def search_command(
     split: sets.SplitOption = None,
     leak_rule: sets.LeakRuleOption = None,
     seed: compose.SeedOption = 0,
-    save_every: Annotated[int, typer.Option(min=1, help="Theorems between two saves.")] = SAVE_EVERY,
+    save_every: Annotated[int, typer.Option(min=1, help="Save after so many theorems.")] = SAVE_EVERY,
     imports: compose.ImportOption = None,
     workers: compose.WorkersOption = None,
     toolchain: compose.ToolchainOption = None,
@@ -68,9 +68,9 @@ def search_command(
 ) -> None:
     """Search a set of theorems, several at a time, and keep everything that was tried.
 
-    RUN/trajectories gets Parquet files with a row per tried step, saved every 50 theorems and when the
-    run is stopped (Ctrl-C, SIGTERM); --resume goes on where it was stopped or killed, and no theorem
-    is searched twice. `burn-qed summary RUN` prints what is there.
+    RUN/trajectories gets Parquet files with a row per tried step, saved every 50 theorems, every minute
+    and when the run is stopped (Ctrl-C, SIGTERM); --resume goes on where it was stopped or killed, and
+    no theorem is searched twice. `burn-qed summary RUN` prints what is there.
 
     Exit codes: 0 every theorem was searched (proved or not), 2 some statements are wrong, 3 some could
     not be searched because Lean failed, 130 or 143 stopped by a signal.

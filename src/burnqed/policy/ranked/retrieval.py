@@ -129,7 +129,10 @@ class Retriever:
         words = Counter(words_of(state))
         scores = self._scale * self.shared.gains(words)
         if self._offered is not None:
-            scores = scores + self._offered @ asked(words, self.shared.rarity, self._asking)
+            # Not by `@`: BLAS does that in as many threads as there are cores, which spin for a while
+            # afterwards, where Lean's processes want to run.
+            wanted = asked(words, self.shared.rarity, self._asking)
+            scores = scores + np.einsum("ij,j->i", self._offered, wanted)
         if without:
             scores[list(without)] = -np.inf
         count = min(most, self.shared.size - len(without))
