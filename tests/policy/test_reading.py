@@ -110,6 +110,11 @@ def test_constants() -> None:
     assert not {"y", "t", "h", "α"} & set(r.constants)
 
 
+def test_a_constructor_is_left_out_of_a_path_and_a_namespace_is_not() -> None:
+    r = read("Std.Map.empty.size = System.Platform.numBits")
+    assert r.constants == ["Std.Map.empty.size", "Std.Map.size", "System.Platform.numBits"]
+
+
 @pytest.mark.parametrize(
     ("target", "bound", "constants"),
     [
@@ -120,6 +125,13 @@ def test_constants() -> None:
         ("(fun (aa : Nat) (bb : Int) => bar aa bb) 1 2 = 3", {"aa", "bb"}, ["Nat", "Int", "bar"]),
         ("∃ xx yy, xx < yy ∧ bar xx", {"xx", "yy"}, ["bar"]),
         ("¬foo 3", set(), ["foo"]),
+        ("getElem t = if h₂ : bar k = true then v else foo", {"h₂"}, ["getElem", "bar", "foo"]),
+        ("(match foo 1 with | ⟨Step.yield it' out, hh⟩ => bar out | Step.done => 2) = 3",
+         {"it'", "out", "hh"}, ["foo", "Step.yield", "bar", "Step.done"]),
+        ("(do let lifted ← step; pure lifted) = foo || bar", {"lifted"},
+         ["step", "pure", "foo", "bar"]),
+        ("{ inner := foo, wf := bar }.size = 2", set(), ["foo", "bar"]),
+        ("List.Perm ?mk.l₂ foo", set(), ["List.Perm", "foo"]),
     ],
 )  # fmt: skip
 def test_what_is_bound_is_no_constant(target: str, bound: set[str], constants: list[str]) -> None:

@@ -140,6 +140,9 @@ def _comma(text: str) -> int | None:
 _BINDING = re.compile(r"(?:fun|λ|∀|∃!?)\s+([^,=↦]*)")
 # Names in front of what is said about them: `x y : Nat`, `x ∈ s`, `(x y : Nat) (h : p)`, `x y`.
 _NAMES = re.compile(rf"(?:^|[({{\[⦃])\s*({_IDENT}(?:\s+{_IDENT})*)\s*(?=[:∈∉<≤>≥≠]|$)")
+_NAMING = re.compile(rf"\b(?:if|let|have)\s+({_IDENT})\s*[:←]")  # `if h : p then`, `let x := a`
+_PATTERN = re.compile(r"(?<!\|)\|\s([^|=]+)=>")  # of an arm of `match`
+_FIELD = re.compile(r"\s*:=")  # behind the name of one, in `{ fst := a }`
 
 
 def _binder_group(text: str) -> list[Binder]:
@@ -254,9 +257,13 @@ class Reading:
     def bound(self) -> frozenset[str]:
         """Names that are bound in the target: no tactic can say them yet."""
         groups = [names for group in _BINDING.findall(self.target) for names in _NAMES.findall(group)]
-        return frozenset(
-            [*(b.name for b in self.binders if b.name), *(n for names in groups for n in names.split())]
-        )
+        arms = [word for arm in _PATTERN.findall(self.target) for word in IDENT.findall(arm)]
+        return frozenset([
+            *(b.name for b in self.binders if b.name),
+            *(name for names in groups for name in names.split()),
+            *_NAMING.findall(self.target),
+            *(word for word in arms if "." not in word),  # with a dot it is a constructor
+        ])  # fmt: skip
 
     @cached_property
     def constants(self) -> list[str]:
@@ -266,20 +273,23 @@ class Reading:
         found: dict[str, None] = {}
         for match in IDENT.finditer(self.target):
             word = match.group()
-            head, last = word.partition(".")[0], word.rpartition(".")[2]
-            # Behind a dot it is a field, and the name of its constant is not in the text.
-            if self.target[match.start() - 1] == "." or word in _NO_CONSTANTS or "✝" in word:
+            head, *_ = path = word.split(".")
+            # Behind a dot it is a field, and the name of its constant is not in the text; behind a
+            # question mark it is what is to be found.
+            if self.target[max(0, match.start() - 1)] in ".?" or _FIELD.match(self.target, match.end()):
+                continue
+            if word in _NO_CONSTANTS or "✝" in word:
                 continue
             if head in types and head != word:
-                for field in word.split(".")[1:]:
+                for field in path[1:]:
                     if not field.isdecimal():
                         found[f"{types[head]}.{field}"] = None  # `t.height` of a `t : Tree α`
             elif _UNIVERSE.fullmatch(word) or {word, head} & local:
                 continue
             elif len(word) > 1:
                 found[word] = None
-                if word.count(".") > 1:
-                    found[f"{head}.{last}"] = None  # `Tree.leaf.height`
+                if len(path) > 2 and path[-2][0].islower():
+                    found[".".join([*path[:-2], path[-1]])] = None  # `Tree.leaf.height`
         return list(found)
 
     def mentions(self, name: str, text: str) -> bool:
