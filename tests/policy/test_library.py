@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -13,8 +14,8 @@ from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Toolchain
 from burnqed.policy.ranked import library
-from burnqed.policy.ranked.library import ensure_library, library_file, read_library
-from burnqed.policy.ranked.places import SHIPPED
+from burnqed.policy.ranked.library import ensure_library, shipped_library
+from burnqed.policy.ranked.patterns import usable
 
 PAGES = 3
 
@@ -34,10 +35,11 @@ def few(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_what_comes_along_is_what_lean_says(
     few: None, tmp_path: Path, toolchain: Toolchain, lean_launch: LaunchSpec
 ) -> None:
-    """If not: read it anew (`--policy ranked` on an empty cache), and put the file there instead."""
-    shipped = SHIPPED / library_file(toolchain, ("Init",), None).name
-    assert shipped.is_file(), "of another Lean, or another format"
-    whole = read_library(shipped)
+    """If not: remove the file that comes along, `burn-qed prove --import Std` anything on an empty
+    cache, and put the file that it leaves in its library/ there instead.
+    """
+    whole = shipped_library(toolchain, ("Init",))
+    assert whole is not None, "it is of another Lean, or of another format"
     read = ensure_library(tmp_path / "here.parquet", lean_launch, 2, Silent())
     count = len(read.names)
     assert 0.8 * PAGES * library._PAGE < count < len(whole.names)
@@ -45,21 +47,51 @@ def test_what_comes_along_is_what_lean_says(
     assert read.modules == whole.modules[:count]
     assert read.statements == whole.statements[:count]
     assert read.imports == whole.imports
+    assert read.unusable == whole.unusable & set(read.names)
+    assert 0 < len(read.unusable) < count
 
 
 @pytest.mark.lean
 def test_it_is_read_once(
     few: None, tmp_path: Path, lean_launch: LaunchSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    async def all_of_them(_pool: Pool, names: Sequence[str], _at: object) -> frozenset[str]:
+        return frozenset(names)  # what grind can use has a test of its own
+
+    monkeypatch.setattr(library, "usable", all_of_them)
     file = tmp_path / "here.parquet"
     read = ensure_library(file, lean_launch, 1, Silent())
     monkeypatch.setattr(library, "run_sync", None)  # whoever would ask Lean again
     assert ensure_library(file, lean_launch, 1, Silent()) == read
 
 
-def test_what_comes_along_is_not_read(toolchain: Toolchain, tmp_path: Path) -> None:
-    """Nobody waits for it, and nothing is written."""
-    file = tmp_path / library_file(toolchain, ("Init",), None).name
-    nothing = LaunchSpec(("/nowhere",), {})
-    assert len(ensure_library(file, nothing, 1, Silent()).names) > 20_000
-    assert list(tmp_path.iterdir()) == []
+def test_what_comes_along_goes_as_far_as_what_is_imported(toolchain: Toolchain) -> None:
+    init, every = (shipped_library(toolchain, modules) for modules in (("Init",), ("Init", "Std")))
+    assert init is not None
+    assert every is not None
+    assert 20_000 < len(init.names) < 30_000 < len(every.names)
+    assert all(module.startswith("Init") for module in init.modules)
+    assert init.names == every.names[: len(init.names)]
+    some = shipped_library(toolchain, ("Init", "Std.Data.TreeMap"))
+    assert some is not None
+    assert "Std.TreeMap.contains_insert" in some.places
+    assert "Std.HashMap.contains_insert" not in some.places
+    assert "Std.HashMap.contains_insert" in every.places
+    assert some.identity not in (init.identity, every.identity)
+
+
+def test_modules_that_do_not_come_along_are_read(toolchain: Toolchain) -> None:
+    assert shipped_library(toolchain, ("Init", "Mine")) is None
+    assert shipped_library(replace(toolchain, version="4.0.0"), ("Init",)) is None
+
+
+@pytest.mark.lean
+async def test_lemmas_that_grind_can_use(lean_launch: LaunchSpec) -> None:
+    can, cannot = ["List.length_map", "List.length_append"], ["Nat.add_comm", "congr"]
+    seen: list[int] = []
+    async with Pool(lean_launch, 1) as pool:
+        assert await usable(pool, [*can, *cannot], seen.append) == {*can}
+        # nobody says that it is this one, and the others are found all the same
+        assert await usable(pool, [can[0], "No.such.lemma", *can[1:]], seen.append) == {*can}
+        assert await usable(pool, [], seen.append) == set()
+    assert seen == [4, 3]

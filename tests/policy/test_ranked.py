@@ -371,3 +371,33 @@ def test_lemmas_of_other_namespaces_are_picked_as_well() -> None:
     assert picked.near == tuple(names[:8])
     assert picked.abroad == ("Set.b", "Tree.Impl.d", "f")
     assert pick([]).near == () == pick([]).abroad
+
+
+async def test_grind_is_given_what_it_can_use_and_others_are_given_all() -> None:
+    """A lemma without a pattern would take the whole list with it."""
+    spoils = frozenset({"Nat.add_comm"})
+    library = replace(LIBRARY, unusable=spoils)
+    goal = Goal("g", "a + b = b + a", (Hypothesis("a", "Nat"), Hypothesis("b", "Nat")))
+    (plain,) = await ranked(LIBRARY).propose([[goal]], 1000, 0.0, 0)
+    (told,) = await ranked(library).propose([[goal]], 1000, 0.0, 0)
+
+    def lists(candidates: list[Candidate], tactic: str) -> list[str]:
+        return [c.tactic for c in candidates if f"{tactic} [" in c.tactic and "Nat." in c.tactic]
+
+    assert any("Nat.add_comm" in one for one in lists(plain, "grind"))
+    assert lists(told, "grind")
+    assert not any("Nat.add_comm" in one for one in lists(told, "grind"))
+    assert lists(told, "simp_all") == lists(plain, "simp_all")
+    assert any("Nat.add_comm" in one for one in lists(told, "simp_all"))
+    assert library.identity != LIBRARY.identity
+
+
+def test_a_part_of_a_library_has_what_its_modules_import() -> None:
+    names, modules = ("a", "b", "c", "d"), ("A", "B", "C", "D")
+    imports = {"A": (), "B": ("A",), "C": ("A",), "D": ("B", "C")}
+    whole = Library(names, modules, names, imports, frozenset({"b", "c"}))
+    assert whole.within(["D"]) == whole
+    assert whole.within(["B"]) == Library(
+        ("a", "b"), ("A", "B"), ("a", "b"), {"A": (), "B": ("A",)}, frozenset({"b"})
+    )
+    assert whole.within([]).names == ()

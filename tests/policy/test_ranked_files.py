@@ -126,7 +126,9 @@ def test_what_is_no_ranker(ranker: Path, tmp_path: Path) -> None:
             load(ranker)
 
 
-LIBRARY = Library(("a", "b'"), ("M", "N"), ("∀ n, n = n", "⊢ α"), {"N": ("M",), "M": ()})
+LIBRARY = Library(
+    ("a", "b'"), ("M", "N"), ("∀ n, n = n", "⊢ α"), {"N": ("M",), "M": ()}, frozenset({"b'"})
+)
 
 
 def test_a_library_is_read_as_it_was_written(tmp_path: Path) -> None:

@@ -69,8 +69,10 @@ def library(
     workers: int | None,
 ) -> Library:  # fmt: skip
     """The theorems that this Lean has with these modules; read from it once, and then kept."""
-    from burnqed.policy.ranked.library import ensure_library, library_file
+    from burnqed.policy.ranked.library import ensure_library, library_file, shipped_library
 
+    if project is None and (own := shipped_library(toolchain, modules)) is not None:
+        return own
     path = library_file(toolchain, modules, project)
     with Terminal() as progress:
         return ensure_library(path, spec, workers, progress)

@@ -1,6 +1,7 @@
 """The theorems of the running Lean's library, as they print: what a proof may name.
 
-Read once for each Lean and list of modules, by all workers together, and kept in the cache.
+Read once for each Lean and list of modules, by all workers together, and kept in the cache. That of the
+embedded Lean comes with the package: nobody waits for it before the first proof.
 """
 
 from __future__ import annotations
@@ -23,23 +24,30 @@ from burnqed.lean.embedded.progress import Progress
 from burnqed.lean.pool import Pool, run_sync
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Toolchain
+from burnqed.policy.ranked.patterns import usable
 from burnqed.policy.ranked.places import SHIPPED
 
-_FORMAT = 3  # rises when other theorems are kept, or are kept otherwise
+_FORMAT = 4  # rises when other theorems are kept, or are kept otherwise
 _PAGE = 250
 _PAGE_SECONDS = 300.0
 _SAYABLE = re.compile(r"[^\W\d][\w.'!?]*")  # a name that stands in a tactic as it is
 _COLUMNS = ("name", "module", "statement")
+_PATTERN = "pattern"
+_SHIPPED = ("Init", "Std")  # the modules whose theorems come along
 
 
 @dataclass(frozen=True)
 class Library:
-    """Theorems in the order in which they were declared, and which modules each module imports."""
+    """Theorems in the order in which they were declared, and which modules each module imports.
+
+    `unusable` are those that `grind` can do nothing with.
+    """
 
     names: tuple[str, ...]
     modules: tuple[str, ...]
     statements: tuple[str, ...]
     imports: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    unusable: frozenset[str] = frozenset()
 
     @cached_property
     def places(self) -> dict[str, int]:
@@ -48,7 +56,7 @@ class Library:
     @cached_property
     def identity(self) -> str:
         """The same for the same theorems."""
-        every = "\n".join((*self.names, *self.statements))
+        every = "\n".join((*self.names, *self.statements, *sorted(self.unusable)))
         return hashlib.sha256(every.encode()).hexdigest()[:16]
 
     def forbidden(self, theorem: Theorem) -> frozenset[int]:
@@ -64,12 +72,25 @@ class Library:
         own = self.places[statement.name]
         if statement.leak_rule == "self":
             return frozenset({own})
-        earlier = self._below(self.modules[own])
+        earlier = self._below([self.modules[own]])
         return frozenset(i for i, module in enumerate(self.modules) if module not in earlier)
 
-    def _below(self, module: str) -> set[str]:
+    def within(self, modules: Sequence[str]) -> Library:
+        """The part of it that somebody has who imports these modules alone."""
+        there = {*modules, *self._below(modules)}
+        places = [i for i, module in enumerate(self.modules) if module in there]
+        names = tuple(self.names[i] for i in places)
+        return Library(
+            names,
+            tuple(self.modules[i] for i in places),
+            tuple(self.statements[i] for i in places),
+            {module: own for module, own in self.imports.items() if module in there},
+            self.unusable.intersection(names),
+        )
+
+    def _below(self, modules: Sequence[str]) -> set[str]:
         found: set[str] = set()
-        todo = list(self.imports.get(module, ()))
+        todo = [one for module in modules for one in self.imports.get(module, ())]
         while todo:
             one = todo.pop()
             if one not in found:
@@ -95,14 +116,19 @@ def _built(project: Path) -> Iterator[str]:
         yield f"{file} {about.st_size} {about.st_mtime_ns}"
 
 
-def ensure_library(path: Path, spec: LaunchSpec, workers: int | None, progress: Progress) -> Library:
-    """The library in this file; read from Lean first, if it is not there yet.
-
-    That of the embedded Lean's Init comes with the package: nobody waits for it before the first proof.
+def shipped_library(toolchain: Toolchain, modules: Sequence[str]) -> Library | None:
+    """The one that comes along, as far as these modules go; None where it is not of this Lean, or where
+    there are modules that it does not have.
     """
-    shipped = SHIPPED / path.name  # a name says which Lean, and with which modules
-    if shipped.is_file():
-        return read_library(shipped)
+    path = SHIPPED / library_file(toolchain, _SHIPPED, None).name  # its name says which Lean it is of
+    if not path.is_file():
+        return None
+    whole = read_library(path)
+    return whole.within(modules) if whole.imports.keys() >= set(modules) else None
+
+
+def ensure_library(path: Path, spec: LaunchSpec, workers: int | None, progress: Progress) -> Library:
+    """The library in this file; read from Lean first, if it is not there yet."""
     with lock(path):
         if not path.is_file():
             write_library(path, run_sync(read_from_lean(spec, workers, progress)))
@@ -127,11 +153,15 @@ async def read_from_lean(spec: LaunchSpec, workers: int | None, progress: Progre
         every = [one for found in (first, *rest) for one in found.theorems]
         theorems = [one for one in every if _may_be_said(one.name)]
         imports = await _imports(pool)
+        names = tuple(one.name for one in theorems)
+        progress.stage("asking what grind can use", len(names))
+        used = await usable(pool, names, progress.at)
     return Library(
-        tuple(one.name for one in theorems),
+        names,
         tuple(one.module for one in theorems),
         tuple(one.statement for one in theorems),
         imports,
+        frozenset(names) - used,
     )
 
 
@@ -170,6 +200,8 @@ def write_library(path: Path, library: Library) -> None:
 
     columns = (library.names, library.modules, library.statements)
     table = pa.table({name: list(column) for name, column in zip(_COLUMNS, columns, strict=True)})
+    has = pa.array([name not in library.unusable for name in library.names], pa.bool_())
+    table = table.append_column(_PATTERN, has)
     table = table.replace_schema_metadata({b"burnqed.imports": json.dumps(library.imports).encode()})
     sink = pa.BufferOutputStream()
     pq.write_table(table, sink, compression="zstd")
@@ -183,9 +215,12 @@ def read_library(path: Path) -> Library:
     try:
         table = pq.read_table(path)
         names, modules, statements = (tuple(table.column(name).to_pylist()) for name in _COLUMNS)
+        has = table.column(_PATTERN).to_pylist()
         told = json.loads((table.schema.metadata or {}).get(b"burnqed.imports", b"{}"))
     except (OSError, KeyError, ValueError, pa.ArrowException) as error:
         raise CorruptError(
             f"cannot read the library in {path}: {error}", hint="remove it: it is read from Lean again"
         ) from error
-    return Library(names, modules, statements, {module: tuple(own) for module, own in told.items()})
+    imports = {module: tuple(own) for module, own in told.items()}
+    unusable = frozenset(name for name, one in zip(names, has, strict=True) if not one)
+    return Library(names, modules, statements, imports, unusable)

@@ -37,9 +37,11 @@ class Idea:
 def ideas(goal: Goal, retriever: Retriever, without: Collection[int]) -> tuple[list[Idea], list[Found]]:
     """All that there is to try at a goal, and the lemmas that were found for it."""
     found = retriever.find(goal.text, without)
-    names = retriever.library.names
+    library = retriever.library
+    names = [library.names[one.place] for one in found]
+    usable = [name for name in names if name not in library.unusable]
     by_rules = [Idea(tactic, weight, by_rule=True) for tactic, weight in rate(goal)]
-    by_lemmas = lemma_tactics(Reading(goal), pick([names[one.place] for one in found]))
+    by_lemmas = lemma_tactics(Reading(goal), pick(names), pick(usable))
     return [*by_rules, *(Idea(t, w, strength(t, retriever, found)) for t, w in by_lemmas)], found
 
 

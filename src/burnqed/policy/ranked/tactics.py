@@ -24,6 +24,10 @@ class Picked:
     near: tuple[str, ...]
     abroad: tuple[str, ...]
 
+    @property
+    def both(self) -> tuple[str, ...]:
+        return (*self.near[:_FEW], *self.abroad[:_FEW])
+
 
 def pick(names: Sequence[str]) -> Picked:
     """Of lemmas with the strongest first."""
@@ -41,20 +45,21 @@ def _namespace(name: str) -> str:
     return name.rpartition(".")[0]
 
 
-def lemma_tactics(r: Reading, picked: Picked) -> Iterator[Rated]:
+def lemma_tactics(r: Reading, picked: Picked, for_grind: Picked) -> Iterator[Rated]:
     """Tactics with log-weights, on the scale of the portfolio's rules."""
-    near, abroad = picked.near, picked.abroad
+    near, abroad, grind = picked.near, picked.abroad, instances(for_grind.near)
     if not near:
         return
-    few, some, both = near[:_FEW], near, (*near[:_FEW], *abroad[:_FEW])
-    yield f"grind {_instances(few)}", -0.6
-    yield f"grind {_instances(some)}", -0.8
-    yield f"simp_all {_rewrites(some)}", -0.9
-    yield f"simp {_rewrites(some)}", -1.6
+    if for_grind.near:
+        yield f"grind {instances(for_grind.near[:_FEW])}", -0.6
+        yield f"grind {grind}", -0.8
+    yield f"simp_all {_rewrites(near)}", -0.9
+    yield f"simp {_rewrites(near)}", -1.6
+    if for_grind.abroad:
+        yield f"grind {instances(for_grind.both)}", -1.4
     if abroad:
-        yield f"grind {_instances(both)}", -1.4
-        yield f"simp_all {_rewrites(both)}", -1.6
-    yield f"simp {_rewrites(few)}", -2.2
+        yield f"simp_all {_rewrites(picked.both)}", -1.6
+    yield f"simp {_rewrites(near[:_FEW])}", -2.2
     behind = "intros; " if r.target.startswith("∀") or r.shape.kind == "implies" else ""
     for worth, lemmas in ((0.0, near), (-0.2, abroad)):
         if lemmas:
@@ -70,20 +75,20 @@ def lemma_tactics(r: Reading, picked: Picked) -> Iterator[Rated]:
         yield f"simp only [{lemma}]", -3.0 - 0.3 * rank
         yield f"rw [← {lemma}]", -3.2 - 0.3 * rank
     if r.shape.kind == "eq":
-        yield f"ext <;> simp {_rewrites(some)}", -2.4
-        yield f"ext <;> grind {_instances(some)}", -2.4
+        yield f"ext <;> simp {_rewrites(near)}", -2.4
+        yield f"ext <;> grind {grind}", -2.4
     for rank, variable in enumerate(reversed(r.variables[-3:])):
-        yield f"cases {variable.name} <;> simp_all {_rewrites(some)}", -2.6 - 0.3 * rank
-        yield f"cases {variable.name} <;> grind {_instances(some)}", -2.8 - 0.3 * rank
-        yield f"induction {variable.name} <;> simp_all {_rewrites(some)}", -2.8 - 0.3 * rank
-        yield f"induction {variable.name} <;> grind {_instances(some)}", -3.0 - 0.3 * rank
+        yield f"cases {variable.name} <;> simp_all {_rewrites(near)}", -2.6 - 0.3 * rank
+        yield f"cases {variable.name} <;> grind {grind}", -2.8 - 0.3 * rank
+        yield f"induction {variable.name} <;> simp_all {_rewrites(near)}", -2.8 - 0.3 * rank
+        yield f"induction {variable.name} <;> grind {grind}", -3.0 - 0.3 * rank
 
 
 def _rewrites(lemmas: Sequence[str]) -> str:
     return f"[{', '.join(lemmas)}]"
 
 
-def _instances(lemmas: Sequence[str]) -> str:
+def instances(lemmas: Sequence[str]) -> str:
     """For `grind`. The dot has it take the first pattern that it finds in a lemma, where by itself it
     would look for the best: that takes ten times as long, and proves no more.
     """

@@ -1,0 +1,52 @@
+"""Which lemmas `grind` can use: it wants a pattern in a lemma, and one without takes its list with it.
+
+Lean is asked once, when the library is read. There is no other way to know: what makes a pattern is
+`grind`'s own affair, and changes with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Callable, Sequence
+
+from burnqed.core.types import Closed, ProofState, Proposition, Rejected, Theorem
+from burnqed.lean.pool import Pool
+from burnqed.lean.session import Session, open_session
+from burnqed.policy.ranked.tactics import instances
+
+_AT_ONCE = 16
+_TRIVIAL = Theorem("trivial", Proposition("True"))  # so that lemmas are read, and nothing is proved
+_WITHOUT = re.compile(r"theorem (\S+)` failed to find patterns")
+
+
+async def usable(pool: Pool, names: Sequence[str], at: Callable[[int], None]) -> frozenset[str]:
+    """Those of these lemmas that a list of `grind` may have. `at` hears how many are known."""
+    known = 0
+
+    async def some(names: Sequence[str]) -> list[str]:
+        nonlocal known
+        async with open_session(pool) as session:
+            found = await _usable(session, await session.start(_TRIVIAL), names)
+        known += len(names)
+        at(known)
+        return found
+
+    parts = [names[i : i + _AT_ONCE] for i in range(0, len(names), _AT_ONCE)]
+    return frozenset(name for found in await asyncio.gather(*map(some, parts)) for name in found)
+
+
+async def _usable(session: Session, state: ProofState, names: Sequence[str]) -> list[str]:
+    left = list(names)
+    while left:
+        result = await session.apply(state, f"grind {instances(left)}")
+        if isinstance(result, Closed):
+            return left
+        named = _WITHOUT.search(result.error) if isinstance(result, Rejected) else None
+        if named is not None and named[1] in left:
+            left.remove(named[1])
+        elif len(left) == 1:
+            return []
+        else:  # one of them spoils it, and nobody says which
+            return [one for name in left for one in await _usable(session, state, [name])]
+    return []
