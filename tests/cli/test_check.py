@@ -79,7 +79,7 @@ def test_against_a_statement(tmp_path: Path) -> None:
 def test_imports_do_not_change_what_the_reference_means(tmp_path: Path) -> None:
     task, proof = tmp_path / "task.lean", tmp_path / "proof.lean"
     task.write_text("theorem t : 1 = 1 := sorry\n")
-    proof.write_text("import Std.Data.HashMap\n\ntheorem t : 1 = 1 := rfl\n")
+    proof.write_text("import Std\n\ntheorem t : 1 = 1 := rfl\n")
     out = burn_qed("check", proof, "--against", task, "--json", code=1)
     assert "which the reference does not" in json.loads(out.stdout)["theorems"][0]["reason"]
     proof.write_text("import Lean\n\ntheorem t : 1 = 1 := rfl\n")
@@ -117,9 +117,7 @@ def test_a_file_without_theorems_and_one_with_foreign_imports(tmp_path: Path) ->
     mathlib.write_text("import Mathlib\n\ntheorem a : True := trivial\n")
     assert "no module Mathlib" in run("check", mathlib, code=2).stderr
     std = tmp_path / "std.lean"
-    std.write_text(
-        "import Std.Data.HashMap\n\ntheorem a : (∅ : Std.HashMap Nat Nat).size = 0 := by simp\n"
-    )
+    std.write_text("import Std\n\ntheorem a : (∅ : Std.HashMap Nat Nat).size = 0 := by simp\n")
     run("check", std, code=0)
 
 

@@ -251,7 +251,7 @@ def test_invocations_of_a_file(repl: Client, tmp_path: Path) -> None:
 
 
 def test_a_file_that_imports_more_than_is_loaded(repl: Client) -> None:
-    text = "import Std.Data.HashMap\nexample : (∅ : Std.HashMap Nat Nat).size = 0 := by simp\n"
+    text = "import Std\nexample : (∅ : Std.HashMap Nat Nat).size = 0 := by simp\n"
     arguments = {"readHeader": True, "inheritEnv": False, "newConstants": False}
     reply = repl("frontend.process", file=text, **arguments)
     assert [unit["messages"] for unit in reply["units"]] == [[]]
@@ -263,7 +263,7 @@ def test_a_file_that_imports_more_than_is_loaded(repl: Client) -> None:
 def test_load_header_changes_the_clients_lean(toolchain: Toolchain) -> None:
     client = Client()
     header = {"readHeader": True, "inheritEnv": True, "newConstants": False}
-    reply = client("frontend.process", file="import Std.Data.HashMap\nopen Std", **header)
+    reply = client("frontend.process", file="import Std\nopen Std", **header)
     assert "error" not in reply
     assert client("expr.echo", expr="(∅ : Std.HashMap Nat Nat)")["type"]["pp"].endswith(
         "HashMap Nat Nat"

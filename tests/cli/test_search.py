@@ -214,13 +214,13 @@ def test_killed_again_and_again(index: Path, undisturbed: tuple[Path, str], tmp_
 
 @pytest.mark.lean
 def test_stopped_by_a_signal(index: Path, undisturbed: tuple[Path, str], tmp_path: Path) -> None:
-    """Nothing was saved before, so that what is there was saved because of the signal."""
+    """Nothing is saved before, unless a minute passes: what was shown is there because of it."""
     out = tmp_path / "run"
     for number, done in ((signal.SIGTERM, 7), (signal.SIGINT, 16)):
         before = parts(out)
         shown, code = stop_at_a_terminal(index, out, done, number)
         assert code == 128 + number
-        assert parts(out) == before + 1
+        assert parts(out) > before
         assert 40 > len(records(out)) >= shown >= done
         assert records(out).items() <= records(undisturbed[0]).items()
     search(index, out, "--resume", "--save-every", "5", code=2)

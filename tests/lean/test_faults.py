@@ -216,9 +216,10 @@ class TestLean:
                 assert isinstance(other, Advanced)
                 assert one.state.text == other.state.text
 
-    async def test_a_tactic_that_never_ends(self, lean_pool: Pool) -> None:
-        async with open_session(lean_pool) as session:
-            limit = session._worker.limits.request_seconds
+    async def test_a_tactic_that_never_ends(self, lean_launch: LaunchSpec) -> None:
+        limit = 8.0
+        short = Limits(request_seconds=limit)
+        async with Pool(lean_launch, 1, short) as pool, open_session(pool) as session:
             state = await session.start(LONG)
             began = time.monotonic()
             # The kernel knows no heartbeats: nothing but the wall clock stops it.

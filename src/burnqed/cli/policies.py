@@ -234,7 +234,7 @@ class Prepared:
 def prepare(choice: Choice, library: Callable[[], Library], workers: int | None = None) -> Prepared:
     """Load what is to be loaded, ask servers, in front of the user and before a run is begun.
 
-    `library` reads that of the running Lean, which takes a while the first time.
+    `library` is that of the running Lean; reading it takes a while the first time.
 
     A model on the CPU takes the cores that `workers` Leans leave it: threads that wait for a core keep
     the others waiting.
