@@ -68,7 +68,7 @@ def library(
     toolchain: Toolchain, spec: LaunchSpec, modules: Sequence[str], project: Path | None,
     workers: int | None,
 ) -> Library:  # fmt: skip
-    """The theorems that this Lean has with these modules: they come along, or are read once and kept."""
+    """The theorems that this Lean has with these modules: those that come along, or read once."""
     from burnqed.policy.ranked.library import ensure_library, library_file, shipped_library
 
     if project is None and (own := shipped_library(toolchain, modules)) is not None:

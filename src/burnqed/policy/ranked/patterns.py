@@ -37,16 +37,18 @@ async def usable(pool: Pool, names: Sequence[str], at: Callable[[int], None]) ->
 
 
 async def _usable(session: Session, state: ProofState, names: Sequence[str]) -> list[str]:
+    found: list[str] = []
     left = list(names)
     while left:
         result = await session.apply(state, f"grind {instances(left)}")
         if isinstance(result, Closed):
-            return left
+            return [*found, *left]
         named = _WITHOUT.search(result.error) if isinstance(result, Rejected) else None
-        if named is not None and named[1] in left:
-            left.remove(named[1])
+        if named is not None and named[1] in left:  # it reads them in order: those before it are fine
+            at = left.index(named[1])
+            found, left = [*found, *left[:at]], left[at + 1 :]
         elif len(left) == 1:
-            return []
+            left = []
         else:  # one of them spoils it, and nobody says which
-            return [one for name in left for one in await _usable(session, state, [name])]
-    return []
+            return [*found, *[one for name in left for one in await _usable(session, state, [name])]]
+    return found
