@@ -12,10 +12,12 @@ from typing import Any
 
 import pytest
 
+from burnqed.cli import compose
 from burnqed.cli.policies import Choice, choice
-from burnqed.core.errors import InputError
+from burnqed.core.errors import BurnQedError, InputError
 from burnqed.evaluation.results import read_result
 from burnqed.lean.process import LaunchSpec
+from burnqed.lean.toolchain import Toolchain
 from burnqed.policy.ranked.weights import load, save, untrained
 from burnqed.training.order import learn_order
 from burnqed.trajectories.store import iter_rows, read_records
@@ -210,3 +212,15 @@ def test_a_training_is_refused_before_lean_is_asked(tmp_path: Path) -> None:
 
 def test_help_teaches() -> None:
     assert "burn-qed train ranker --data" in burn_qed("train", "ranker", "--help").stdout
+
+
+def test_the_library_that_comes_along_is_not_read(
+    toolchain: Toolchain, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for it, and nothing is written. That of a project is its own."""
+    monkeypatch.setenv("BURN_QED_CACHE", str(tmp_path))
+    nowhere = LaunchSpec(("/nowhere",), {})
+    assert len(compose.library(toolchain, nowhere, ("Init",), None, 1).names) > 20_000
+    assert list(tmp_path.iterdir()) == []
+    with pytest.raises(BurnQedError, match="/nowhere"):
+        compose.library(toolchain, nowhere, ("Init",), tmp_path, 1)

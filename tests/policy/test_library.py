@@ -8,13 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from burnqed.core.errors import LeanError
+from burnqed.core.types import TimedOut
 from burnqed.lean import protocol
 from burnqed.lean.embedded.progress import Silent
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
+from burnqed.lean.session import Session
 from burnqed.lean.toolchain import Toolchain
 from burnqed.policy.ranked import library
-from burnqed.policy.ranked.library import ensure_library, shipped_library
+from burnqed.policy.ranked.library import Library, ensure_library, shipped_library
 from burnqed.policy.ranked.patterns import usable
 
 PAGES = 3
@@ -80,6 +83,17 @@ def test_what_comes_along_goes_as_far_as_what_is_imported(toolchain: Toolchain) 
     assert some.identity not in (init.identity, every.identity)
 
 
+def test_a_part_of_a_library_has_what_its_modules_import() -> None:
+    names, modules = ("a", "b", "c", "d"), ("A", "B", "C", "D")
+    imports = {"A": (), "B": ("A",), "C": ("A",), "D": ("B", "C")}
+    whole = Library(names, modules, names, imports, frozenset({"b", "c"}))
+    assert whole.within(["D"]) == whole
+    assert whole.within(["B"]) == Library(
+        ("a", "b"), ("A", "B"), ("a", "b"), {"A": (), "B": ("A",)}, frozenset({"b"})
+    )
+    assert whole.within([]).names == ()
+
+
 def test_modules_that_do_not_come_along_are_read(toolchain: Toolchain) -> None:
     assert shipped_library(toolchain, ("Init", "Mine")) is None
     assert shipped_library(replace(toolchain, version="4.0.0"), ("Init",)) is None
@@ -95,3 +109,21 @@ async def test_lemmas_that_grind_can_use(lean_launch: LaunchSpec) -> None:
         assert await usable(pool, [can[0], "No.such.lemma", *can[1:]], seen.append) == {*can}
         assert await usable(pool, [], seen.append) == set()
     assert seen == [4, 3]
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("by_heartbeats", [True, False])
+async def test_lean_that_is_too_slow_to_say_is_no_answer(
+    by_heartbeats: bool, lean_pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lean's own limit is the same on every machine, the clock is not, and what is said is kept."""
+
+    async def late(*_: object) -> TimedOut:
+        return TimedOut(30.0, by_heartbeats)
+
+    monkeypatch.setattr(Session, "apply", late)
+    if by_heartbeats:
+        assert await usable(lean_pool, ["Nat.add_comm", "congr"], lambda _: None) == set()
+    else:
+        with pytest.raises(LeanError, match=r"in 30 s whether grind can use Nat\.add_comm"):
+            await usable(lean_pool, ["Nat.add_comm", "congr"], lambda _: None)

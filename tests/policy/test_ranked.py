@@ -390,14 +390,3 @@ async def test_grind_is_given_what_it_can_use_and_others_are_given_all() -> None
     assert lists(told, "simp_all") == lists(plain, "simp_all")
     assert any("Nat.add_comm" in one for one in lists(told, "simp_all"))
     assert library.identity != LIBRARY.identity
-
-
-def test_a_part_of_a_library_has_what_its_modules_import() -> None:
-    names, modules = ("a", "b", "c", "d"), ("A", "B", "C", "D")
-    imports = {"A": (), "B": ("A",), "C": ("A",), "D": ("B", "C")}
-    whole = Library(names, modules, names, imports, frozenset({"b", "c"}))
-    assert whole.within(["D"]) == whole
-    assert whole.within(["B"]) == Library(
-        ("a", "b"), ("A", "B"), ("a", "b"), {"A": (), "B": ("A",)}, frozenset({"b"})
-    )
-    assert whole.within([]).names == ()

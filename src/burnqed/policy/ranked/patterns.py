@@ -10,7 +10,8 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 
-from burnqed.core.types import Closed, ProofState, Proposition, Rejected, Theorem
+from burnqed.core.errors import LeanError
+from burnqed.core.types import Closed, ProofState, Proposition, Rejected, Theorem, TimedOut
 from burnqed.lean.pool import Pool
 from burnqed.lean.session import Session, open_session
 from burnqed.policy.ranked.tactics import instances
@@ -48,6 +49,11 @@ async def _usable(session: Session, state: ProofState, names: Sequence[str]) -> 
             at = left.index(named[1])
             found, left = [*found, *left[:at]], left[at + 1 :]
         elif len(left) == 1:
+            if isinstance(result, TimedOut) and not result.deterministic:  # that says nothing of it
+                raise LeanError(
+                    f"Lean did not say in {result.seconds:.0f} s whether grind can use {left[0]}",
+                    hint="again, when the machine has less to do",
+                )
             left = []
         else:  # one of them spoils it, and nobody says which
             return [*found, *[one for name in left for one in await _usable(session, state, [name])]]
