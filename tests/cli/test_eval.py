@@ -119,9 +119,11 @@ def test_errors_are_seen_and_counted(tmp_path: Path) -> None:
     failed = {t.name: t.detail for t in result.largest.per_theorem if t.outcome == "error"}
     assert "nowhere" in failed["wrong"]
     assert "Permission denied" in failed["unread"]
-    resumed = evaluated(index(tmp_path, *wrong), "--resume", "--out", tmp_path / "run", code=3).stdout
+    assert "Lean failed some theorems: --resume searches these again" in done.stderr
+    resumed = evaluated(index(tmp_path, *wrong), "--resume", "--out", tmp_path / "run", code=3)
     for told in ("error: unreadable", "error: statement", "deadly", "7 theorems"):
-        assert told in resumed
+        assert told in resumed.stdout
+    assert "7/7" in resumed.stderr, "the deadly one was tried again"
 
 
 @pytest.mark.lean

@@ -11,6 +11,7 @@ import os
 import pty
 import re
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,7 +26,7 @@ import pytest
 
 from burnqed.lean.process import LaunchSpec
 from burnqed.trajectories.schema import StepRow, TheoremRecord
-from burnqed.trajectories.store import iter_rows, read_records
+from burnqed.trajectories.store import iter_rows, open_writer, read_records
 from tests.cli.in_process import Done, burn_qed
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
@@ -274,6 +275,26 @@ def test_a_finished_run_is_not_searched_again(index: Path, undisturbed: tuple[Pa
     done = search(index, undisturbed[0], "--resume", "--json", code=2)
     assert done.stdout == undisturbed[1], "seconds and all"
     assert parts(undisturbed[0]) == before
+
+
+@pytest.mark.lean
+def test_what_lean_failed_is_searched_again(
+    index: Path, undisturbed: tuple[Path, str], tmp_path: Path
+) -> None:
+    """And nothing else is: not what was proved, nor exhausted, nor statements that are wrong."""
+    out = tmp_path / "run"
+    shutil.copytree(undisturbed[0], out)
+    failed = {"provable_1", "hard_3", "hard_20"}
+    with open_writer(out / "trajectories", again=lambda record: record.theorem in failed) as writer:
+        for name, record in records(undisturbed[0]).items():
+            if name in failed:
+                lost = replace(record, outcome="error", reason="LeanDied", proof="", path=())
+                writer.add(lost, steps(undisturbed[0])[name][:3])
+    assert json.loads(burn_qed("summary", out, "--json").stdout)["errors"]["LeanDied"] == 3
+    done = search(index, out, "--resume", code=2)
+    assert "40/40: proved 6, errors 2" in done.stderr
+    assert_same(out, undisturbed[0])
+    assert parts(out) == parts(undisturbed[0]) + 2, "the failures' own, and one with what came instead"
 
 
 @pytest.mark.lean

@@ -115,6 +115,38 @@ def test_a_second_writer_is_refused(tmp_path: Path) -> None:
         assert writer.earlier == (record(1, 8),)
 
 
+@pytest.mark.parametrize("anew", [{3}, {0, 2, 6, 11}, {6, 7, 8, 9, 10, 11}, set(range(12))])
+def test_what_is_to_be_made_again_leaves_with_its_rows(tmp_path: Path, anew: set[int]) -> None:
+    paths = [write(tmp_path, range(6)), write(tmp_path, range(6, 12))]
+    before = [path.read_bytes() for path in paths]
+    names = {name(number) for number in anew}
+    with open_writer(tmp_path, again=lambda record: record.theorem in names) as writer:
+        earlier = writer.earlier
+    staying = [number for number in range(12) if number not in anew]
+    records = [record(number, steps_of(number)) for number in staying]
+    assert list(earlier) == read_records(tmp_path) == records
+    assert list(iter_rows(tmp_path)) == [
+        r for number in staying for r in rows(number, steps_of(number))
+    ]
+    for part_anew, path, old in zip(
+        (anew & set(range(6)), anew - set(range(6))), paths, before, strict=True
+    ):
+        assert (path.read_bytes() == old) == (not part_anew), "what stays whole is not touched"
+    assert write(tmp_path, range(12, 13)).name == "part-000002.parquet"
+
+
+def test_what_cannot_be_taken_out_is_moved_aside(tmp_path: Path) -> None:
+    """The footer is whole and the rows are not: they cannot be written anew."""
+    path = write(tmp_path, range(6))
+    data = bytearray(path.read_bytes())
+    data[200] ^= 1
+    path.write_bytes(data)
+    told: list[str] = []
+    with open_writer(tmp_path, told.append, again=lambda record: record.theorem == name(3)) as writer:
+        assert writer.earlier == ()
+    assert "moved to part-000000.parquet.damaged, its theorems count as not searched" in told[0]
+
+
 def test_a_newer_format_is_refused_and_left_alone(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

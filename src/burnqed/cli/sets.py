@@ -14,6 +14,7 @@ from burnqed.cli import compose
 from burnqed.core.errors import InputError
 from burnqed.data.benchmarks import theorem_set
 from burnqed.data.index import TheoremIndex
+from burnqed.evaluation.run import LEAN_ERRORS
 
 SetArgument = Annotated[
     str,
@@ -81,11 +82,13 @@ class Stop:
         asyncio.get_running_loop().remove_signal_handler(number)
 
 
-def exit_code(errors: set[str]) -> int:
+def end(errors: set[str]) -> typer.Exit:
     """What a set's errors come to, by kind: Lean's failures weigh more than wrong statements."""
+    if errors & LEAN_ERRORS:
+        typer.echo("Lean failed some theorems: --resume searches these again", err=True)
     if not errors:
-        return 0
-    return 2 if errors <= {"statement", "unreadable"} else 3
+        return typer.Exit(0)
+    return typer.Exit(2 if errors <= {"statement", "unreadable"} else 3)
 
 
 def read_budgets(text: str) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from burnqed.core.errors import is_own_fault
+from burnqed.core import errors
 from burnqed.core.tasks import until_stopped
 from burnqed.core.types import LibraryConstant, Theorem
 from burnqed.data.index import statement_sha
@@ -24,6 +24,12 @@ if TYPE_CHECKING:  # it loads pyarrow
 
 SAVE_EVERY = 50
 _SAVE_SECONDS = 60.0  # where theorems take minutes each, fifty are too many to lose
+# The reasons of records that say nothing about their theorem.
+LEAN_ERRORS = {
+    name
+    for name, kind in vars(errors).items()
+    if isinstance(kind, type) and issubclass(kind, errors.LeanError)
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,11 @@ class Plan:
 
 Watcher = Callable[[TheoremRecord], None]
 Kept = tuple[TheoremRecord, list[StepRow]]
+
+
+def without_lean(record: TheoremRecord) -> bool:
+    """Whether Lean failed it, which says nothing about the theorem: a resumed run searches it again."""
+    return record.outcome == "error" and record.reason in LEAN_ERRORS
 
 
 def unfinished(plan: Plan, finished: Sequence[TheoremRecord]) -> list[Theorem]:
@@ -143,8 +154,8 @@ def _first_loss(searches: Sequence[Searched]) -> tuple[int | None, str]:
     before = 0
     for search in searches:
         if search.lost_at is not None:
-            errors = [error for _, error in search.lost if not is_own_fault(error)]
-            error = errors[0] if errors else search.failure
+            told = [error for _, error in search.lost if not errors.is_own_fault(error)]
+            error = told[0] if told else search.failure
             return before + search.lost_at, type(error).__name__
         before += search.nodes
     return None, ""

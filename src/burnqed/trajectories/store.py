@@ -1,7 +1,8 @@
 """A directory of parts, which only ever grows.
 
 A part appears by one rename, with the rows and the records of some theorems: a reader or a resumed
-run sees all of it or none. Saving writes one new file and looks at no old one.
+run sees all of it or none. Saving writes one new file and looks at no old one; what is to be searched
+again leaves its part when a writer is opened.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
@@ -30,6 +32,7 @@ BATCH_ROWS = 16384
 _NAME = re.compile(r"part-(\d{6,})\.parquet(\.damaged)?")
 
 OnProblem = Callable[[str], None]
+Again = Callable[[TheoremRecord], bool]
 
 
 class DamagedPart(UserWarning):
@@ -45,8 +48,12 @@ def warn(problem: str) -> None:
 
 
 @contextlib.contextmanager
-def open_writer(directory: Path, on_problem: OnProblem = warn) -> Iterator[TrajectoryWriter]:
+def open_writer(
+    directory: Path, on_problem: OnProblem = warn, again: Again = lambda _: False
+) -> Iterator[TrajectoryWriter]:
     """The one writer of a directory (made where there is none). What was added is saved at the end.
+
+    Theorems whose records are to be made `again` are taken out, with their rows.
 
     What a killed run left half written is removed. A part whose footer is damaged says no longer
     which theorems it has, so they count as not searched, and it is moved aside (`.damaged`) lest
@@ -63,7 +70,7 @@ def open_writer(directory: Path, on_problem: OnProblem = warn) -> Iterator[Traje
                 hint="wait until it ends, or give this one a directory of its own",
             ) from None
     try:
-        writer = TrajectoryWriter(directory, *_take_over(directory, on_problem))
+        writer = TrajectoryWriter(directory, *_take_over(directory, on_problem, again))
         try:
             yield writer
         finally:
@@ -151,7 +158,7 @@ def _sync_names(directory: Path) -> None:
         os.close(handle)
 
 
-def _take_over(directory: Path, on_problem: OnProblem) -> tuple[int, list[TheoremRecord]]:
+def _take_over(directory: Path, on_problem: OnProblem, again: Again) -> tuple[int, list[TheoremRecord]]:
     """Tidy up after whoever wrote here before: the next part's number, and the records so far."""
     with _storage("write to", directory):
         for leftover in directory.glob("part-*.tmp"):
@@ -161,7 +168,7 @@ def _take_over(directory: Path, on_problem: OnProblem) -> tuple[int, list[Theore
     records: list[TheoremRecord] = []
     for path in _parts(directory):
         try:
-            records += _footer(path).records()
+            records += _kept(path, _footer(path).records(), again)
         except CorruptError as damage:
             aside = path.with_name(path.name + ".damaged")
             with _storage("rename", path):
@@ -169,6 +176,20 @@ def _take_over(directory: Path, on_problem: OnProblem) -> tuple[int, list[Theore
                 _sync_names(directory)
             on_problem(f"{damage.message}; moved to {aside.name}, its theorems count as not searched")
     return number, records
+
+
+def _kept(path: Path, records: list[TheoremRecord], again: Again) -> list[TheoremRecord]:
+    """The records that stay in a part, which is written anew without the others, by one rename."""
+    kept = [record for record in records if not again(record)]
+    if len(kept) == len(records):
+        return kept
+    names = pa.array([record.theorem for record in records if again(record)])
+    with _storage("read", path), _named(path):
+        file = open_whole(path.read_bytes())
+    groups = (file.read_row_group(number) for number in range(file.num_row_groups))
+    staying = [group.filter(pc.invert(pc.is_in(group["theorem"], names))) for group in groups]
+    _publish(path, encode([group for group in staying if group.num_rows], kept))
+    return kept
 
 
 # ------------------------------------------------------------------------------- reading

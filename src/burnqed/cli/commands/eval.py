@@ -33,7 +33,7 @@ from burnqed.evaluation.results import (
     write_result,
     write_summary,
 )
-from burnqed.evaluation.run import SAVE_EVERY, Plan, run, unfinished
+from burnqed.evaluation.run import SAVE_EVERY, Plan, run, unfinished, without_lean
 from burnqed.lean.pool import run_sync
 from burnqed.lean.process import LaunchSpec
 from burnqed.search.best_first import Settings
@@ -168,7 +168,7 @@ def eval_command(
     if (stopped := done[-1].stopped) is not None:
         typer.echo(f"stopped; go on with: burn-qed eval {theorems} --resume --out {out} …", err=True)
         raise typer.Exit(128 + stopped)
-    raise typer.Exit(sets.exit_code({kind for one in done for kind in one.errors}))
+    raise sets.end({kind for one in done for kind in one.errors})
 
 
 @dataclass(frozen=True, slots=True)
@@ -292,7 +292,7 @@ async def _search(job: _Job) -> signal.Signals | None:
         for number, seed in enumerate(job.seeds, start=1):
             provenance = Provenance(job.out.resolve().name, job.iteration, "search", job.temperature)
             plan = Plan(job.index.theorems, seed, provenance, SAVE_EVERY)
-            with open_writer(_directory(job.out, number), on_problem=tables.warn) as writer:
+            with open_writer(_directory(job.out, number), tables.warn, again=without_lean) as writer:
                 todo = len(unfinished(plan, writer.earlier))
                 label = f"attempt {number} of {len(job.seeds)}: " if len(job.seeds) > 1 else ""
                 bar = SetProgress(len(plan.theorems), len(plan.theorems) - todo, job.shown, label)

@@ -17,7 +17,7 @@ from burnqed.core.runs import SUMMARY, open_run, publish
 from burnqed.core.types import Theorem
 from burnqed.evaluation.negatives import Effort, checksum, look_beside, paths
 from burnqed.evaluation.prove import HEARTBEATS
-from burnqed.evaluation.run import Kept, Plan, seed_of, unfinished, work_through
+from burnqed.evaluation.run import Kept, Plan, seed_of, unfinished, without_lean, work_through
 from burnqed.lean.pool import run_sync
 from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
@@ -127,7 +127,7 @@ def negatives_command(
 
     async def work() -> signal.Signals | None:
         stop = sets.Stop()
-        with open_writer(out / TRAJECTORIES, on_problem=tables.warn) as writer:
+        with open_writer(out / TRAJECTORIES, tables.warn, again=without_lean) as writer:
             left = len(unfinished(plan, writer.earlier))
             bar = SetProgress(len(todo), len(todo) - left, shown=not as_json)
             bar.count(writer.earlier)
@@ -154,7 +154,7 @@ def negatives_command(
         typer.echo(f"stopped; go on with: burn-qed negatives --resume --out {out} …", err=True)
         raise typer.Exit(128 + stopped)
     publish(out / SUMMARY, json.dumps(statistics) + "\n")
-    raise typer.Exit(sets.exit_code({r.reason for r in records if r.outcome == "error"}))
+    raise sets.end({r.reason for r in records if r.outcome == "error"})
 
 
 def _contrasts(runs: list[Path]) -> dict[str, int]:

@@ -13,7 +13,7 @@ from burnqed.cli.progress import SetProgress
 from burnqed.core.errors import InputError
 from burnqed.core.runs import SUMMARY, check_resumed, open_run, publish
 from burnqed.evaluation.prove import HEARTBEATS
-from burnqed.evaluation.run import SAVE_EVERY, Plan, run, unfinished
+from burnqed.evaluation.run import SAVE_EVERY, Plan, run, unfinished, without_lean
 from burnqed.lean.pool import run_sync
 from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
@@ -70,7 +70,7 @@ def search_command(
 
     RUN/trajectories gets Parquet files with a row per tried step, saved every 50 theorems, every minute
     and when the run is stopped (Ctrl-C, SIGTERM); --resume goes on where it was stopped or killed, and
-    no theorem is searched twice. `burn-qed summary RUN` prints what is there.
+    searches no theorem twice but those that Lean failed. `burn-qed summary RUN` prints what is there.
 
     Exit codes: 0 every theorem was searched (proved or not), 2 some statements are wrong, 3 some could
     not be searched because Lean failed, 130 or 143 stopped by a signal.
@@ -112,7 +112,7 @@ def search_command(
 
     async def work() -> signal.Signals | None:
         stop = sets.Stop()
-        with open_writer(out / TRAJECTORIES, on_problem=tables.warn) as writer:
+        with open_writer(out / TRAJECTORIES, tables.warn, again=without_lean) as writer:
             todo = len(unfinished(plan, writer.earlier))
             bar = SetProgress(len(plan.theorems), len(plan.theorems) - todo, shown=not as_json)
             bar.count(writer.earlier)
@@ -131,4 +131,4 @@ def search_command(
         raise typer.Exit(128 + stopped)
     publish(out / SUMMARY, tables.summary_json(summary) + "\n")
     errors = {record.reason for record in records if record.outcome == "error"}
-    raise typer.Exit(sets.exit_code(errors))
+    raise sets.end(errors)
