@@ -6,15 +6,14 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check bench clean
+.PHONY: demo test check fetched bench clean
 
 demo: $(BIN)/burn-qed
 	$(BIN)/burn-qed lean install
 	$(BIN)/burn-qed prove examples/five.lean
 
-test: check
-	$(BIN)/burn-qed lean install
-	$(BIN)/burn-qed model smollm2
+test: $(VENV)/dev
+	$(MAKE) --no-print-directory -j2 check fetched
 	$(BIN)/python -m pytest -n 2 --dist loadfile  # Lean and servers are processes of their own
 	$(BIN)/burn-qed doctor
 
@@ -22,6 +21,10 @@ check: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+fetched: $(VENV)/dev
+	$(BIN)/burn-qed lean install
+	$(BIN)/burn-qed model smollm2
 
 bench: $(VENV)/dev
 	$(BIN)/python bench/lean.py --setup
