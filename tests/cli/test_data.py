@@ -62,7 +62,7 @@ def test_lean_files_become_a_set_that_can_be_verified(tmp_path: Path, lean_launc
         "src/Latin.lean": "does not elaborate",
     }  # fmt: skip
     # The index of a part of it still has the text that its contexts are the beginning of.
-    data("index", "--set", "shop.json", "--sample", "4", "--out", "part.json", code=2, cwd=tmp_path)
+    data("index", "--set", "shop.json", "--sample", "4", "--out", "part.json", code=0, cwd=tmp_path)
     again = json.loads(data("verify", tmp_path / "part.json", "--json", code=1).stdout)
     assert {t["name"]: t["verdict"] for t in again["theorems"]} == verdicts
 
@@ -114,6 +114,18 @@ def test_theorems_of_another_set_are_left_out(tmp_path: Path) -> None:
     assert not set(theorems(rest)) & set(theorems(part))
 
 
+def test_at_most_so_many_are_all_where_there_are_fewer(tmp_path: Path) -> None:
+    """One that could not be read was told when it was; a set that has it is as good as any other."""
+    some, every = tmp_path / "some.json", tmp_path / "every.json"
+    data("index", "--set", "qed-core", "--at-most", "40", "--out", some, code=0)
+    assert len(theorems(some)) == 40
+    content = json.loads(some.read_text())
+    content["theorems"].append({"name": "unread", "error": "cannot read Some/File.lean"})
+    some.write_text(json.dumps(content))
+    data("index", "--set", some, "--at-most", "50", "--out", every, code=0)
+    assert len(theorems(every)) == 41
+
+
 def test_what_a_run_has_proved_is_left_out(tmp_path: Path) -> None:
     everything, run = tmp_path / "all.json", tmp_path / "run"
     data("index", "--set", "qed-core", "--sample", "6", "--out", everything, code=0)
@@ -149,6 +161,7 @@ def test_what_a_run_has_proved_is_left_out(tmp_path: Path) -> None:
         (["--set", "qed-core", "--module", "Init"], "give one source"),
         (["--set", "qed-core", "--splits", "90/10"], "no shares: 90/10"),
         (["--set", "qed-core", "--sample", "151"], "a sample of 151 from 150 theorems"),
+        (["--set", "qed-core", "--sample", "2", "--at-most", "3"], "two wishes"),
         (["--set", "qed-core", "--leak-rule", "no"], "no leak rule no"),
         (["--jsonl", "absent.jsonl"], "cannot read absent.jsonl"),
         (["--leandojo", "absent.json"], "cannot read absent.json"),

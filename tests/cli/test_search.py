@@ -170,6 +170,9 @@ def _until_enough(
         shown += text
         if not sent and max(_bar(shown), default=0) >= done:
             process.send_signal(number)
+            if number == signal.SIGTERM:  # as when a machine shuts down and a parent hands it on
+                time.sleep(0.1)
+                process.send_signal(number)
             sent = True
 
 

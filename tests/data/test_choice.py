@@ -64,6 +64,9 @@ async def test_what_is_not_taken_is_replaced_and_little_is_printed() -> None:
     assert plain.entries == choose(Choice(SHARES, size=4, seed=3), await Printer()(entries())).entries
     with pytest.raises(InputError, match="a sample of"):
         await choose_and_print(Choice(SHARES, size=9, held=sets), entries(), Printer())
+    most = Choice(SHARES, size=9, fewer=True, held=sets)
+    found = await choose_and_print(most, entries(), Printer())
+    assert len(found.entries) == len(choose(most, await Printer()(entries())).entries) == 8
 
 
 async def test_what_is_proved_is_known_by_name_and_statement() -> None:

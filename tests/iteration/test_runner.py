@@ -171,8 +171,8 @@ def test_a_directory_with_something_else_in_it_is_left_alone(tmp_path: Path) -> 
 
 def test_a_reset_moves_iterations_and_keeps_what_the_teacher_found(tmp_path: Path) -> None:
     place = tmp_path / "set_aside" / "run"  # whatever the folders above are called
-    made = ["stages/baseline/theorems.json", "stages/iter_0/teacher-1.json",
-            "stages/iter_0/policy.json",
+    made = ["stages/baseline/theorems.json", "stages/iter_0/teacher-2-theorems.json",
+            "stages/iter_0/teacher-2.json", "stages/iter_0/policy.json",
             "models/llm/iter_0/x", "trajectories/teacher/x", "eval_results/baseline/x"]  # fmt: skip
     for name in made:
         (place / name).parent.mkdir(parents=True, exist_ok=True)
@@ -180,11 +180,31 @@ def test_a_reset_moves_iterations_and_keeps_what_the_teacher_found(tmp_path: Pat
     moved = set_aside(place, 0)
     assert moved is not None
     gone = {name for name in made if not (place / name).exists()}
-    assert gone == {"stages/iter_0/policy.json", "models/llm/iter_0/x"}
+    assert gone == {
+        "stages/iter_0/teacher-2.json", "stages/iter_0/policy.json", "models/llm/iter_0/x",
+    }, "its searches are resumed, which tries again what Lean failed"  # fmt: skip
     assert all((moved / name).exists() for name in gone)
     assert set_aside(place, 0) is None
     assert set_aside(place, -1) == place / "set_aside" / "reset_2"
     assert not (place / "eval_results/baseline").exists()
+
+
+def test_what_was_reset_counts_as_never_begun(tmp_path: Path) -> None:
+    def work(iteration: int, name: str) -> None:
+        stage = Stage(iteration, name, ("doctor",), "")
+        directory.note(tmp_path, stage, "begun")
+        directory.note(tmp_path, stage, "ended", 0)
+
+    for iteration, name in ((-1, "theorems"), (0, "teacher-1"), (0, "policy"), (1, "policy")):
+        work(iteration, name)
+    (tmp_path / "models" / "iter_0").mkdir(parents=True)
+    (tmp_path / "models" / "iter_1").mkdir()
+    set_aside(tmp_path, 1)
+    assert read_spent(tmp_path).keys() == {(-1, "theorems"), (0, "teacher-1"), (0, "policy")}
+    set_aside(tmp_path, 0)
+    assert read_spent(tmp_path).keys() == {(-1, "theorems"), (0, "teacher-1")}
+    work(0, "policy")
+    assert read_spent(tmp_path)[0, "policy"].runs == 1
 
 
 # ---------------------------------------------------------------------------------------- lock

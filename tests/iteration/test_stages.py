@@ -23,6 +23,7 @@ from burnqed.iteration.config import (
 from burnqed.iteration.history import BASELINE
 from burnqed.iteration.plan import complete, due, first_incomplete
 from burnqed.iteration.stages import Stage, Status, stages
+from burnqed.training.nano import SIZES
 
 Done = dict[tuple[int, str], Status]
 
@@ -287,6 +288,47 @@ def test_files_are_meant_from_where_the_configuration_lies(tmp_path: Path) -> No
     assert read_config(str(tmp_path / "mine.toml")).theorems.set == str(tmp_path / "mine.json")
 
 
+def test_files_that_lie_only_where_one_stands_are_not_meant(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stages stand elsewhere: what is not found now would be missed after hours."""
+    (tmp_path / "configs").mkdir()
+    (tmp_path / "pairs.jsonl").write_text("{}")
+    (tmp_path / "configs" / "mine.toml").write_text('[data]\nbase = ["pairs.jsonl"]\n')
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=r"there is no pairs\.jsonl"):
+        read_config("configs/mine.toml")
+    told = read_config("configs/mine.toml", ['data.base=["pairs.jsonl"]'])
+    assert told.data.base == (str(tmp_path / "pairs.jsonl"),)
+
+
+def test_what_a_bundle_brought_is_known_by_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("BURN_QED_CACHE", str(tmp_path))
+    carried = tmp_path / "brought" / "sets" / "mine.json"
+    carried.parent.mkdir(parents=True)
+    carried.write_text('{"theorems": []}')
+    model = tmp_path / "brought" / "models" / "small"
+    model.mkdir(parents=True)
+    config = read_config("smoke", ["theorems.set=mine", "policy.base=small", 'eval.sets=["mine"]'])
+    assert (config.theorems.set, config.eval.sets) == (str(carried), (str(carried),))
+    assert config.policy.base == str(model)
+
+
+def test_sizes_of_nano_are_those_that_there_are() -> None:
+    for size in SIZES:
+        check(Config(policy=Policy(nano_size=size)))
+
+
+def test_where_there_is_nothing_to_search_later_rounds_are_skipped_too() -> None:
+    """They would begin with what the first has drawn, and it has drawn nothing."""
+    config = replace(Config(), search=Search(nodes=(1, 2, 3)))
+    walked = walk(config, 1, frozenset({"search-1-theorems"}))
+    assert not [name for name in named(walked, 1) if name.startswith("search")]
+    assert named(walked, 1)[-2:] == ["eval-core-300", "eval-qed-core"]
+
+
 @pytest.mark.parametrize(
     ("config", "said"),
     [
@@ -308,6 +350,9 @@ def test_files_are_meant_from_where_the_configuration_lies(tmp_path: Path) -> No
         (replace(RANKED, value=Value(model="policy")), "a ranker encodes no states"),
         (replace(RANKED, data=Data(base=("pairs.jsonl",))), "learns from searches, and not from pairs"),
         (replace(RANKED, teacher=Teacher(nodes=())), "nodes is empty"),
+        (Config(teacher=Teacher(nodes=(1,))), "within one node all proofs are one step"),
+        (Config(value=Value(val_share=0.0)), "val_share is 0"),
+        (Config(policy=Policy(nano_size="7b")), "no nano_size 7b"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_runs(config: Config, said: str) -> None:

@@ -67,7 +67,9 @@ def check_out(out: Path) -> None:
 
 
 class Stop:
-    """Set by the first Ctrl-C or SIGTERM. The second Ctrl-C is Python's own."""
+    """Set by the first Ctrl-C or SIGTERM. The second Ctrl-C is Python's own; a second SIGTERM is not:
+    a machine that shuts down sends it to everybody, and who runs a command hands it on as well.
+    """
 
     def __init__(self) -> None:
         self.event = asyncio.Event()
@@ -77,18 +79,25 @@ class Stop:
             loop.add_signal_handler(number, self._set, number)
 
     def _set(self, number: signal.Signals) -> None:
-        self.signal = number
+        self.signal = self.signal or number
         self.event.set()
-        asyncio.get_running_loop().remove_signal_handler(number)
+        if number == signal.SIGINT:
+            asyncio.get_running_loop().remove_signal_handler(number)
 
 
 def end(errors: set[str]) -> typer.Exit:
-    """What a set's errors come to, by kind: Lean's failures weigh more than wrong statements."""
+    """What a set's errors come to, by kind: Lean's failures weigh more than wrong statements.
+
+    A find that the judge refused is neither: the theorem was searched, running again will not help, and
+    the tables have it as an error.
+    """
     if errors & LEAN_ERRORS:
         typer.echo("Lean failed some theorems: --resume searches these again", err=True)
-    if not errors:
-        return typer.Exit(0)
-    return typer.Exit(2 if errors <= {"statement", "unreadable"} else 3)
+    if "refused" in errors:
+        typer.echo("the judge refused some finds: they are errors, and not proved", err=True)
+    if errors - {"refused", "statement", "unreadable"}:
+        return typer.Exit(3)
+    return typer.Exit(2 if errors - {"refused"} else 0)
 
 
 def read_budgets(text: str) -> tuple[int, ...]:

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 
 class Stopping:
-    """`signal` is the first that came; the second is Python's own. Outside of event loops."""
+    """`signal` is the first that came; a second Ctrl-C is Python's own. Outside of event loops."""
 
     def __init__(self, shown: bool = True) -> None:
         self.signal: signal.Signals | None = None
@@ -29,7 +29,8 @@ class Stopping:
         return self.signal is not None
 
     def _came(self, number: int, _frame: FrameType | None) -> None:
-        self.signal = signal.Signals(number)
-        signal.signal(number, self._before[self.signal])
-        if self._shown:  # past Python's own stderr, which may be in the middle of a line
+        first, self.signal = self.signal is None, self.signal or signal.Signals(number)
+        if number == signal.SIGINT:
+            signal.signal(number, self._before[signal.SIGINT])
+        if self._shown and first:  # past Python's own stderr, which may be in the middle of a line
             os.write(2, b"\nstopping after this step; Ctrl-C again stops now\n")

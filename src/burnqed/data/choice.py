@@ -26,6 +26,7 @@ class Choice:
     shares: tuple[float, ...]
     split: str | None = None
     size: int | None = None
+    fewer: bool = False  # all of them, where they are fewer than `size`; else that is an error
     seed: int = 0
     held: Held = field(default_factory=Held)
     proved: frozenset[tuple[str, str]] = frozenset()
@@ -44,7 +45,7 @@ def choose(choice: Choice, entries: Sequence[Entry], files: Mapping[str, str] | 
     left_out: Counter[str] = Counter()
     kept = _unlike(choice, _wanted(choice, entries, files or {}, left_out), left_out)
     if kept and choice.size is not None:
-        kept = sample(kept, choice.size, choice.seed)
+        kept = _drawn(choice, kept, choice.size)
     return _some(kept, left_out)
 
 
@@ -57,14 +58,18 @@ async def choose_and_print(choice: Choice, entries: Sequence[Entry], printer: Pr
     rest = _wanted(choice, entries, {}, left_out)
     kept: list[Entry] = []
     missing = choice.size or len(rest) if rest else 0
-    while missing:
-        drawn = rest if choice.size is None else sample(rest, missing, choice.seed)
+    while missing and (rest or not choice.fewer):
+        drawn = rest if choice.size is None else _drawn(choice, rest, missing)
         names = {entry["name"] for entry in drawn}
         rest = [entry for entry in rest if entry["name"] not in names]
         fresh = _unlike(choice, await printer(drawn), left_out)
         kept += fresh
         missing = 0 if choice.size is None else missing - len(fresh)
     return _some(kept, left_out)
+
+
+def _drawn(choice: Choice, entries: list[Entry], size: int) -> list[Entry]:
+    return sample(entries, min(size, len(entries)) if choice.fewer else size, choice.seed)
 
 
 def _wanted(

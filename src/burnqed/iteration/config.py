@@ -1,7 +1,7 @@
 """What a run of expert iteration is asked to do: one TOML file, a dataclass for each section.
 
-The defaults are those of a run from nothing: no data set, no pretrained prover, the library's own
-theorems, and the portfolio as the first teacher.
+The defaults are those of a nano model from nothing: no data set, no pretrained prover, the library's
+own theorems, and the portfolio as the first teacher.
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
+from typing import Literal
 
+from burnqed.core.cache import brought
 from burnqed.core.config import as_content, overridden, read_toml, sections
 from burnqed.core.errors import ConfigError
 from burnqed.data.benchmarks import BENCHMARKS
@@ -33,7 +35,7 @@ _LIMITS: dict[str, dict[str, tuple[float, float]]] = {
                "candidates": (1, _ANY), "noise_nodes": (0, _ANY), "noise_temperature": (0.01, 100),
                "noise_sample": (0, _ANY)},
     "value": {"first": (1, _ANY), "siblings": (0, _ANY), "beside_nodes": (0, _ANY),
-              "beside_steps": (1, _ANY), "candidates": (1, _ANY), "val_share": (0, 0.9)},
+              "beside_steps": (1, _ANY), "candidates": (1, _ANY), "val_share": (0.01, 0.9)},
     "eval": {"sample": (0, _ANY), "budgets": (1, _ANY), "candidates": (1, _ANY)},
     "stop": {"patience": (0, _ANY), "min_gain": (0, _ANY), "errors": (0, 1)},
 }  # fmt: skip
@@ -43,6 +45,7 @@ _CHOICES = (
     ("search", "policy", ("mix", "local", RANKED)),
     ("value", "model", ("words", "policy")),
     ("run", "device", ("auto", "cpu", "cuda")),
+    ("policy", "nano_size", ("6m", "15m", "30m")),
 )
 
 
@@ -155,7 +158,7 @@ class Stop:
 
     patience: int = 2  # iterations that may prove no more than one before them; 0: never ends
     min_gain: int = 1  # held-out theorems that count as more
-    errors: float = 0.05  # share of theorems that may fail for want of a working Lean
+    errors: float = 0.05  # share of theorems that may be errors, of whatever kind
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,20 +211,23 @@ def _without_nones(content: dict[str, dict[str, object]]) -> dict[str, dict[str,
 
 
 def _placed(config: Config, folder: Path) -> Config:
-    """Names that are files beside the configuration, as absolute paths; what has a meaning keeps it."""
+    """Names that are files beside the configuration or came with a bundle, as absolute paths; what has
+    a meaning keeps it.
+    """
 
-    def place(name: str) -> str:
+    def place(name: str, kind: Literal["sets", "models"] | None = None) -> str:
         path = folder / name
-        if not name or name in (NANO, RANKER) or name in BENCHMARKS or not path.exists():
+        if not name or name in (NANO, RANKER) or name in BENCHMARKS:
             return name
-        return str(path.resolve())
+        carried = brought(kind, name) if kind and not path.exists() else None
+        return str((carried or path).resolve()) if carried or path.exists() else name
 
     return replace(
         config,
-        theorems=replace(config.theorems, set=place(config.theorems.set)),
+        theorems=replace(config.theorems, set=place(config.theorems.set, "sets")),
         data=replace(config.data, base=tuple(map(place, config.data.base))),
-        policy=replace(config.policy, base=place(config.policy.base)),
-        eval=replace(config.eval, sets=tuple(map(place, config.eval.sets))),
+        policy=replace(config.policy, base=place(config.policy.base, "models")),
+        eval=replace(config.eval, sets=tuple(place(one, "sets") for one in config.eval.sets)),
     )
 
 
@@ -257,6 +263,12 @@ def check(config: Config) -> None:
         (ranked and bool(config.data.base), "[data]: a ranker learns from searches, and not from pairs",
          "leave out base; the searches of the teacher come first"),
     ]  # fmt: skip
+    taught_easy = not ranked and not config.data.base and max(config.teacher.nodes, default=0) == 1
+    wrong += [
+        (taught_easy and config.data.easy_share < 1,
+         "[teacher]: within one node all proofs are one step, and [data] easy_share caps these",
+         "more nodes, such as [1, 4], or easy_share = 1"),
+    ]  # fmt: skip
     names = [set_name(given) for given in config.eval.sets]
     for name in names:
         twice = names.count(name) > 1
@@ -266,10 +278,17 @@ def check(config: Config) -> None:
             (reserved, f"[eval]: a set called {name} is held out", "give the file another name")
         )
     for given in (*config.eval.sets, *filter(None, [config.theorems.set])):
-        here = given in BENCHMARKS or (given.endswith(".json") and Path(given).is_file())
-        wrong.append((not here, f"there is no set {given}", "a benchmark's name, or an INDEX.json"))
+        here = given in BENCHMARKS or (given.endswith(".json") and _is_placed(given))
+        fix = "a benchmark, an INDEX.json beside the configuration, or a bundle's set"
+        wrong.append((not here, f"there is no set {given}", fix))
     for given in config.data.base:
-        wrong.append((not Path(given).exists(), f"[data]: there is no {given}", "files of pairs"))
+        fix = "files of pairs, meant from where the configuration lies"
+        wrong.append((not _is_placed(given), f"[data]: there is no {given}", fix))
     for is_so, message, hint in wrong:
         if is_so:
             raise ConfigError(message, hint=hint)
+
+
+def _is_placed(given: str) -> bool:
+    """Whether it was found when names became paths: stages stand elsewhere than who began the run."""
+    return Path(given).is_absolute() and Path(given).exists()

@@ -1,8 +1,9 @@
-"""Held-out theorems stay held out: a search whose proofs will be learnt from has none of them.
+"""Held-out theorems stay held out: nothing that is learnt from has any of them.
 
 The theorems to search are made without them; this looks once more, by name and by what is stated,
 right before each search, at the very file that it is given. What lies between, a stage, a person or
-another program may have changed.
+another program may have changed. Pairs that are given to begin with come from elsewhere, and are looked
+at before anything is searched.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from burnqed.data.benchmarks import theorem_set
 from burnqed.data.contamination import held_out
 from burnqed.data.index import TheoremIndex, read_index
 from burnqed.iteration.config import Config
+from burnqed.training.pairs import read_source
 
 
 def refuse_held_out(config: Config, index: Path) -> None:
@@ -28,6 +30,22 @@ def refuse_held_out(config: Config, index: Path) -> None:
             f"{index} has {name}, which is held out in {where}{more}: nothing was searched",
             hint="remove the index and its record in stages/, and it is made again without",
         )
+
+
+def refuse_held_out_pairs(config: Config) -> None:
+    """Refuse `[data] base` with a proof of a held-out theorem."""
+    if not config.data.base:
+        return
+    held = held_out(theorem_set(given, None, None) for given in config.eval.sets)
+    for path in config.data.base:
+        for pair in read_source(Path(path), lambda _: None).pairs:
+            same = held.has_state(pair.state) if pair.depth == 0 else None
+            if pair.theorem in held.names or same is not None:
+                where = held.names.get(pair.theorem) or "{} as {}".format(*same or ())
+                raise InputError(
+                    f"[data]: {path} has a proof of {pair.theorem}, which is held out in {where}",
+                    hint="`burn-qed data prepare --without SET` makes pairs without; begin another run",
+                )
 
 
 def shared(index: TheoremIndex, sets: Iterable[TheoremIndex]) -> Iterable[tuple[str, str]]:

@@ -24,6 +24,7 @@ from burnqed.iteration.stages import Stage, Status, folder
 
 STAGES, LOGS, JOURNAL, LOCK = "stages", "logs", "journal.jsonl", ".lock"
 COMMAND = "run"
+_RESET = "reset"
 _WAIT_SECONDS = 60.0  # for a stage of a run that was killed, while it saves and ends
 
 
@@ -116,10 +117,22 @@ def iteration_of(name: str) -> int | None:
 
 
 def note(run: Path, stage: Stage, event: str, exit_code: int | None = None) -> None:
-    line = {
-        "time": _now(), "iteration": stage.iteration, "stage": stage.name, "event": event,
-        **({} if exit_code is None else {"exit_code": exit_code}),
-    }  # fmt: skip
+    code = {} if exit_code is None else {"exit_code": exit_code}
+    _write(run, stage.iteration, stage.name, event, **code)
+
+
+def note_reset(run: Path, first: int) -> None:
+    """From now on, what iterations from `first` on took before is no longer counted."""
+    _write(run, first, "", _RESET)
+
+
+def is_taught(stage: str) -> bool:
+    """Whether a stage is the teacher's, who owes nothing to any model: a reset keeps what it found."""
+    return stage.startswith("teacher-")
+
+
+def _write(run: Path, iteration: int, stage: str, event: str, **more: int) -> None:
+    line = {"time": _now(), "iteration": iteration, "stage": stage, "event": event, **more}
     try:
         with (run / JOURNAL).open("a", encoding="utf-8") as journal:
             journal.write("\n" + json.dumps(line) + "\n")  # a line before it may have been cut off
@@ -130,13 +143,15 @@ def note(run: Path, stage: Stage, event: str, exit_code: int | None = None) -> N
 
 
 def read_spent(run: Path) -> dict[tuple[int, str], Spent]:
-    """What each stage took. A line that was cut off by a kill says nothing."""
+    """What each stage took since the last reset. A line that was cut off by a kill says nothing."""
     spent: dict[tuple[int, str], Spent] = {}
     begun: dict[tuple[int, str], float] = {}
     for entry in _journal(run):
         key = (int(entry["iteration"]), str(entry["stage"]))
         before = spent.get(key, Spent(0, 0.0))
-        if entry["event"] == "begun":
+        if entry["event"] == _RESET:
+            spent = {at: took for at, took in spent.items() if at[0] < key[0] or is_taught(at[1])}
+        elif entry["event"] == "begun":
             spent[key] = Spent(before.runs + 1, before.seconds)
             begun[key] = float(entry["time"])
         elif key in begun:

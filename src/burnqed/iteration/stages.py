@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from burnqed.data.benchmarks import BENCHMARKS, Packaged
@@ -124,7 +124,7 @@ def _theorem_sets(config: Config) -> Iterator[Stage]:
         name, sample = set_name(given), config.eval.sample
         drawn: tuple[str, ...] = ()
         if sample:
-            drawn = ("--sample", str(sample), "--seed", _seed(config))
+            drawn = ("--at-most", str(sample), "--seed", _seed(config))
         out = held_out(name)
         yield Stage(
             at, f"held-out-{name}", ("data", "index", "--set", given, *drawn, "--out", out), out
@@ -134,7 +134,7 @@ def _theorem_sets(config: Config) -> Iterator[Stage]:
     else:
         source = [part for module in theorems.modules for part in ("--module", module)]
     split = ["--split", theorems.split] if theorems.split else []
-    drawn = ("--sample", str(theorems.sample)) if theorems.sample else ()
+    drawn = ("--at-most", str(theorems.sample)) if theorems.sample else ()
     command = (
         "data", "index", *source, *split, *_without(config), *drawn, "--seed", _seed(config),
         "--leak-rule", theorems.leak_rule, *_lean(config), "--out", TRAIN,
@@ -198,7 +198,8 @@ def _rounds(config: Config, asked: _Rounds, earlier: list[str], done: Done) -> I
             source = TRAIN if first else f"{asked.place}/theorems_1.json"
             index, needs = f"{asked.place}/theorems_{number}.json", (f"{asked.name}-{number}-theorems",)
             drawn = asked.sample if number == 1 else 0
-            yield _select(config, asked.iteration, needs[0], runs, drawn, index, source)
+            select = _select(config, asked.iteration, needs[0], runs, drawn, index, source)
+            yield select if first else replace(select, needs=(f"{asked.name}-1-theorems",))
         name, out = f"{asked.name}-{number}", f"{asked.place}/search_{number}"
         yield _search(config, asked.iteration, name, index, budget, asked.options, out, needs)
         if done.get((asked.iteration, name)) != "skipped":
@@ -210,7 +211,7 @@ def _select(
     source: str = TRAIN,
 ) -> Stage:  # fmt: skip
     unproved = [part for run in runs for part in ("--unproved", run)]
-    drawn = ("--sample", str(sample)) if sample else ()
+    drawn = ("--at-most", str(sample)) if sample else ()
     seed = ("--seed", str(config.run.seed + iteration))
     command = ("data", "index", "--set", source, *unproved, *drawn, *seed, "--out", out)
     return Stage(iteration, name, command, out, optional=True)

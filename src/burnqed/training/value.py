@@ -99,7 +99,9 @@ def train_value(
     open_run(out, _asked(job, encoder, found, first), resume=resume, places=places)
     checkpoint = find_checkpoint(out)  # tidies up
     if (out / RESULT).exists():
-        return read_result(out)
+        result = read_result(out)
+        write_result(out, result)  # whoever looks whether it came to its end sees that it did
+        return result
     used = (*split.train, *split.val, *split.test)
     states = list(dict.fromkeys(text for group in used for text in _texts(group)))
     cache = EmbeddingCache(job.embeddings or out / EMBEDDINGS, encoder.name)

@@ -98,6 +98,12 @@ def index(
     size: Annotated[
         int | None, typer.Option("--sample", min=1, metavar="N", help="Only N of them.")
     ] = None,
+    at_most: Annotated[
+        int | None,
+        typer.Option(
+            "--at-most", min=1, metavar="N", help="N of them, or all where there are not so many."
+        ),
+    ] = None,
     seed: Annotated[int, typer.Option(help="Which N: same seed, same sample.")] = 0,
     leak_rule: Annotated[
         str | None,
@@ -133,7 +139,7 @@ def index(
         burn-qed data index --leandojo random/test.json --project ~/mathlib4 --out leandojo.json
 
     Exit codes: 0 written, 1 --unproved leaves no theorem, 2 bad input, or written with some theorems
-    that could not be read.
+    that could not be read (now: what --set has of them stays).
     """
     options = {
         "--module": module, "--lean": lean, "--leandojo": leandojo, "--jsonl": jsonl, "--set": given,
@@ -144,9 +150,14 @@ def index(
             "give one source: --module, --lean, --leandojo, --jsonl or --set",
             hint=f"these were given together: {', '.join(used)}" if used else "such as --module Init",
         )
+    if size is not None and at_most is not None:
+        raise InputError("--sample and --at-most are two wishes", hint="give one of them")
     rule = None if leak_rule is None else compose.leak_rule(leak_rule)
     held = held_out([sets.chosen(one, None, None) for one in without or ()])
-    choice = Choice(read_shares(shares), split, size, seed, held, _proved(unproved or ()))
+    choice = Choice(
+        read_shares(shares), split, size or at_most, at_most is not None, seed, held,
+        _proved(unproved or ()),
+    )  # fmt: skip
     if module:
         source = _of_library(module, rule or "module", choice, toolchain, project)
     elif lean:
@@ -173,7 +184,7 @@ def index(
     typer.echo(f"{len(chosen)} of {source.total} theorems in {out} ({_said(counts)})")
     if others:
         typer.echo(f"left out: {_said(others)}")
-    if any(e.get("error") is not None for e in chosen):
+    if not given and any(e.get("error") is not None for e in chosen):  # a set's were told before
         raise typer.Exit(2)
 
 

@@ -58,9 +58,9 @@ def run_command(
 
     Each iteration trains the policy on what was proved so far, exports it, trains a value model (from
     iteration 1 on), searches the training theorems that are still unproved, and evaluates on held-out
-    theorems, with the value model and without. From nothing, iteration 0 begins with the portfolio as
-    the teacher. Every stage is a burn-qed command that could be typed by hand in RUN; `burn-qed status
-    RUN` lists them.
+    theorems, with the value model and without. From nothing, iteration 0 begins with a teacher: the
+    portfolio, or a ranker that is not trained yet. Every stage is a burn-qed command that could be
+    typed by hand in RUN; `burn-qed status RUN` lists them.
 
     RUN gets manifest.json (what was asked for: it is frozen), theorems/, trajectories/,
     checkpoints/{llm,ebm}/iter_N, models/llm/iter_N, eval_results/, logs/, stages/ (a record for each
@@ -110,7 +110,7 @@ def baseline_command(
 ) -> None:
     """Begin a run with what is there before any training: theorem sets, and the untrained policy.
 
-    The untrained policy is the base model; where that is random, the portfolio.
+    The untrained policy is the base model; where that is random, or a ranker, the portfolio.
 
     Example:
 
@@ -129,17 +129,11 @@ def lean_start_command(
 ) -> None:
     """Run the whole loop on 500 theorems, for one answer: does the value model help, and by how much?
 
-    It is `burn-qed run --config lean-start`, and ends in the answer. `--config from-nothing` is the
-    same with more theorems.
+    It is `burn-qed run --config lean-start` with a nano model, and ends in the answer.
 
     Exit codes: as of `burn-qed run`. The answer no is exit code 0: it is a result.
     """
-    history = _work(
-        out, "lean-start", settings, as_json, lambda work: rounds.run(work, iterations), ends=False
-    )
-    if not as_json:
-        typer.echo(value_answer(history))
-    _leave(history)
+    _work(out, "lean-start", settings, as_json, lambda work: rounds.run(work, iterations), value_answer)
 
 
 def smoke_command(
@@ -165,9 +159,9 @@ def _work(
     settings: list[str] | None,
     as_json: bool,
     job: Job,
-    ends: bool = True,
-) -> History:
-    """Begin or open the run, do the job, and say what there is now."""
+    answer: Callable[[History], str] | None = None,
+) -> None:
+    """Begin or open the run, do the job, and say what there is now, and what it answers."""
     sets.check_out(out)
     wanted = None if config is None else read_config(config, settings or ())
     if wanted is None and not (out / MANIFEST).exists():
@@ -185,27 +179,24 @@ def _work(
         with Stopping() as stopping, RunView(planned) as view:
             stopped = job(rounds.Work(out, asked, lock, view, lambda: stopping.signal))
         history = rounds.history(out, asked)
+    answered = {} if stopped or answer is None else {"answer": answer(history)}
     if as_json:
-        typer.echo(json.dumps(to_json(history), ensure_ascii=False))
+        typer.echo(json.dumps({**to_json(history), **answered}, ensure_ascii=False))
     else:
         iteration_tables.print_history(history)
+        for text in answered.values():
+            typer.echo(text)
     if stopped is not None:
-        typer.echo(f"stopped; go on with: burn-qed run --out {out}", err=True)
+        typer.echo("stopped; the same command goes on", err=True)
         raise typer.Exit(128 + stopped)
-    if ends:
-        _leave(history)
-    return history
+    if history.ended:
+        typer.echo(history.ended, err=True)
+    raise typer.Exit(_GATE if history.ended.startswith("gate") else 0)
 
 
 def _planned(out: Path, config: Config, number: int) -> list[tuple[Stage, str]]:
     done = read_done(out)
     return [(stage, done.get(stage.key, "")) for stage in stages(config, number, done)]
-
-
-def _leave(history: History) -> None:
-    if history.ended:
-        typer.echo(history.ended, err=True)
-    raise typer.Exit(_GATE if history.ended.startswith("gate") else 0)
 
 
 def _open(out: Path, wanted: Config | None) -> Config:
