@@ -170,8 +170,8 @@ class Choice:
 def usual(toolchain: Toolchain) -> str | None:
     """The model for somebody who wants a proof and says nothing about policies: None is the portfolio.
 
-    The library of the embedded Lean is read in seconds, and it is what the ranker was taught with. That
-    of a project may take minutes, which is worth asking for.
+    The library of the embedded Lean comes along, and it is what the ranker was taught with. To read
+    that of a project takes minutes, which is worth asking for.
     """
     return CORE if toolchain.kind == "embedded" else None
 

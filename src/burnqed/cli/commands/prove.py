@@ -75,7 +75,7 @@ def prove_command(
     still open is filled, and the table says so. The Lean goes to standard output, all else to stderr.
 
     Tactics come from rules and from lemmas of the library, in the order that a ranker has learnt; with
-    imports the library is read first, once. --policy portfolio is the rules alone.
+    imports of other libraries these are read first, once. --policy portfolio is the rules alone.
 
     Examples:
 
