@@ -55,9 +55,7 @@ def test_pairs_to_begin_with_are_looked_at(tmp_path: Path) -> None:
     refuse_held_out_pairs(CONFIG)
     refuse_held_out_pairs(based_on(tmp_path))
     held = theorem_set("qed-core", None, None).theorems[17].name
-    with pytest.raises(
-        InputError, match=f"a proof of {held}, which is held out in qed-core"
-    ):
+    with pytest.raises(InputError, match=f"a proof of {held}, which is held out in qed-core"):
         refuse_held_out_pairs(based_on(tmp_path, {"theorem": held, "depth": 3}))
 
 

@@ -1,0 +1,89 @@
+"""What evaluations of library theorems proved: of which kinds, in how many steps, naming lemmas or not.
+
+    python bench/kinds.py runs/portfolio runs/core
+
+Kinds are told by the beginnings of names, lemmas by a name with a dot in a tactic. With two runs, what
+the second gains over the first. Of each run, why its tactics failed, as far as messages tell.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import Path
+
+from burnqed.trajectories.schema import TheoremRecord
+from burnqed.trajectories.store import every_trajectories, iter_steps, read_records
+
+KINDS = (
+    (r"Std\.(\w*)(Tree|Hash)|Std\.Internal\.List", "maps and sets of Std"),
+    (r"Std\.", "the rest of Std"),
+    (r"(List|Array|Vector|Option|Subarray|ByteArray|Prod)\.", "List, Array, Vector, Option"),
+    (r"(Nat|Int|Rat|Fin)\.", "Nat, Int, Fin"),
+    (r"BitVec|U?Int\d+|USize|ISize|Bool|Char|String", "BitVec, machine integers, Bool, String"),
+    (r"", "other"),
+)
+UNKNOWN = re.compile(r"Unknown (identifier|constant) `")
+NO_PATTERN = re.compile(r"^tactic: `@\[grind")
+LEMMA = re.compile(r"[A-Z]\w*(\.\w+)+")
+
+
+def kind_of(theorem: str) -> str:
+    return next(name for pattern, name in KINDS if re.match(pattern, theorem))
+
+
+def proved(run: Path) -> tuple[dict[str, TheoremRecord], list[str]]:
+    """The proofs of a run's first attempt, and all theorems."""
+    records = read_records(every_trajectories(run)[0])
+    return {r.theorem: r for r in records if r.outcome == "proved"}, [r.theorem for r in records]
+
+
+def steps(records: Iterable[TheoremRecord]) -> str:
+    counts = Counter(len(record.path) for record in records)
+    return f"{counts.total()} proofs; by steps: " + ", ".join(
+        f"{length}: {count}" for length, count in sorted(counts.items())
+    )
+
+
+def tell_failures(run: Path) -> None:
+    tactics = unknown = lists = refused = 0
+    for batch in iter_steps(every_trajectories(run)[0], columns=["tactic", "error"]):
+        columns = (batch.column(name).to_pylist() for name in ("tactic", "error"))
+        for tactic, error in zip(*columns, strict=True):
+            tactics += 1
+            unknown += UNKNOWN.search(error) is not None
+            if tactic.startswith("grind ["):
+                lists += 1
+                refused += NO_PATTERN.search(error) is not None
+    unknown_share, refused_share = unknown / max(1, tactics), refused / max(1, lists)
+    print(
+        f"{run}: {tactics} tactics, {unknown} ({unknown_share:.1%}) name what is not there; "
+        f"{lists} lists of grind, {refused} ({refused_share:.1%}) refused for a lemma"
+    )
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("runs", type=Path, nargs="+", metavar="RUN", help="one evaluation, or two")
+    runs: list[Path] = parser.parse_args().runs
+    found = [proved(run) for run in runs]
+    kinds = Counter(kind_of(name) for name in found[0][1])
+    for kind, count in kinds.most_common():
+        own = [sum(kind_of(name) == kind for name in by_name) for by_name, _ in found]
+        print(f"{kind:40} {count:4} theorems, proved:", *own)
+    for run, (by_name, _) in zip(runs, found, strict=True):
+        late = [record for record in by_name.values() if record.nodes > 10]
+        early = [record for record in by_name.values() if record.nodes <= 10]
+        print(f"{run}: within 10 nodes {steps(early)}")
+        print(f"{run}: later {steps(late)}")
+        tell_failures(run)
+    first, last = found[0][0], found[-1][0]
+    gained = [record for name, record in last.items() if name not in first]
+    named = sum(any(LEMMA.search(step.tactic) for step in record.path) for record in gained)
+    print(f"gained: {steps(gained)}; {named} name lemmas")
+
+
+if __name__ == "__main__":
+    main()
