@@ -300,6 +300,10 @@ def test_files_that_lie_only_where_one_stands_are_not_meant(
         read_config("configs/mine.toml")
     told = read_config("configs/mine.toml", ['data.base=["pairs.jsonl"]'])
     assert told.data.base == (str(tmp_path / "pairs.jsonl"),)
+    (tmp_path / "models" / "mine").mkdir(parents=True)  # as a name of the hub, it would be fetched
+    (tmp_path / "configs" / "mine.toml").write_text('[policy]\nbase = "models/mine"\n')
+    with pytest.raises(InputError, match="there is no models/mine"):
+        read_config("configs/mine.toml")
 
 
 def test_what_a_bundle_brought_is_known_by_its_name(
@@ -353,6 +357,7 @@ def test_where_there_is_nothing_to_search_later_rounds_are_skipped_too() -> None
         (Config(teacher=Teacher(nodes=(1,))), "within one node all proofs are one step"),
         (Config(value=Value(val_share=0.0)), "val_share is 0"),
         (Config(policy=Policy(nano_size="7b")), "no nano_size 7b"),
+        (Config(policy=Policy(base="smolm2")), r"\[policy\]: there is no smolm2"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_runs(config: Config, said: str) -> None:

@@ -16,6 +16,8 @@ from burnqed.core.cache import brought
 from burnqed.core.config import as_content, overridden, read_toml, sections
 from burnqed.core.errors import ConfigError
 from burnqed.data.benchmarks import BENCHMARKS
+from burnqed.policy.models.names import is_hub_name
+from burnqed.policy.models.smollm2 import NAME as SMOLLM2
 
 NANO = "nano"  # random weights: nothing that could be asked before it is trained
 RANKER = "ranker"  # no language model: rules and lemmas, in an order that is learnt
@@ -281,6 +283,10 @@ def check(config: Config) -> None:
         here = given in BENCHMARKS or (given.endswith(".json") and _is_placed(given))
         fix = "a benchmark, an INDEX.json beside the configuration, or a bundle's set"
         wrong.append((not here, f"there is no set {given}", fix))
+    base = config.policy.base
+    named = base in (NANO, RANKER, SMOLLM2) or (is_hub_name(base) and not Path(base).exists())
+    fix = f"{NANO}, {RANKER}, {SMOLLM2}, a directory beside the configuration, or a name of the hub"
+    wrong.append((not named and not _is_placed(base), f"[policy]: there is no {base}", fix))
     for given in config.data.base:
         fix = "files of pairs, meant from where the configuration lies"
         wrong.append((not _is_placed(given), f"[data]: there is no {given}", fix))

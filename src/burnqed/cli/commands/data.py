@@ -139,7 +139,7 @@ def index(
         burn-qed data index --leandojo random/test.json --project ~/mathlib4 --out leandojo.json
 
     Exit codes: 0 written, 1 --unproved leaves no theorem, 2 bad input, or written with some theorems
-    that could not be read (now: what --set has of them stays).
+    that could not be read (of a --set, which has them already, that is no error).
     """
     options = {
         "--module": module, "--lean": lean, "--leandojo": leandojo, "--jsonl": jsonl, "--set": given,
