@@ -93,10 +93,10 @@ async def test_every_reference_proof_is_accepted(level: int, lean_pool: Pool) ->
 async def test_entries_are_fine(level: int, lean_pool: Pool) -> None:
     """Without the theorems before it, and without its proof, it says what it says; and it is true.
 
-    Every third of a level and its last: `burn-qed data verify qed-core` looks at all of them.
+    Every sixth of a level and its last: `burn-qed data verify qed-core` looks at all of them.
     """
     entries = [entry for entry in ENTRIES if entry["group"] == f"level {level}"]
-    theorems = parse_index("qed-core", "qed-core", [*entries[::3], entries[-1]]).theorems
+    theorems = parse_index("qed-core", "qed-core", [*entries[::6], entries[-1]]).theorems
     found = await verify(lean_pool, theorems, lambda _: None)
     assert [v for v in found if v.verdict != "fine"] == []
-    assert len(found) == 11
+    assert len(found) == 6
