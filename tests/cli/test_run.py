@@ -31,9 +31,9 @@ PATIENCE = 1200.0
 # Where the run is killed, and how long after the stage began. Some are killed before they have made
 # anything, some while they save, some perhaps when they are done and nobody has written it down yet.
 KILLED = {
-    (-1, "theorems"): 0.6, (0, "teacher-2"): 8.0, (0, "teacher-pairs"): 0.5, (0, "policy"): 4.5,
-    (0, "export"): 2.5, (0, "search-1"): 8.0, (1, "beside"): 10.0, (1, "value"): 3.0,
-    (1, "eval-qed-core"): 9.0,
+    (-1, "theorems"): 0.6, (0, "teacher-2"): 6.0, (0, "teacher-pairs"): 0.5, (0, "policy"): 4.5,
+    (0, "export"): 2.5, (0, "search-1"): 7.0, (1, "beside"): 8.0, (1, "value"): 3.0,
+    (1, "eval-qed-core"): 8.0,
 }  # fmt: skip
 
 
