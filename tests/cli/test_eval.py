@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from burnqed.cli import sets
 from burnqed.evaluation.results import IterationResult, read_result
 from burnqed.lean.process import LaunchSpec
 from burnqed.trajectories.store import read_records
@@ -133,6 +134,28 @@ def test_wrong_statements_alone_are_exit_code_two(tmp_path: Path) -> None:
     printed = evaluated(path, "--iteration", "2", "--out", tmp_path / "run", code=2).stdout
     assert "0/1" in printed
     assert read_result(tmp_path / "run").iteration == 2
+
+
+@pytest.mark.parametrize(
+    ("errors", "code", "told"),
+    [
+        (set(), 0, ""),
+        ({"refused"}, 0, "the judge refused some finds"),
+        ({"refused", "unreadable"}, 2, "the judge refused some finds"),
+        ({"statement", "LeanDied"}, 3, "--resume searches these again"),
+        ({"refused", "RequestTimeout"}, 3, "--resume searches these again"),
+        ({"internal"}, 3, ""),
+        ({"PromptRefused"}, 3, ""),
+    ],
+)
+def test_what_errors_come_to(
+    errors: set[str], code: int, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Running again helps where Lean failed, and not where the judge refused what was found."""
+    assert sets.end(errors).exit_code == code
+    said = capsys.readouterr().err
+    assert told in said
+    assert bool(said) == bool(told)
 
 
 @pytest.mark.lean

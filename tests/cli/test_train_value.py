@@ -123,6 +123,11 @@ def test_a_temperature_at_its_bound_is_a_bad_end(tmp_path: Path, inputs: Path) -
     assert done.exit_code == 3, done
     assert json.loads((tmp_path / "out" / "result.json").read_text())["stopped"] == "temperature"
     assert "temperature went to its bound" in done.stderr
+    # Killed before anybody wrote down that it ended, it is begun once more: it says that it ended.
+    before = (tmp_path / "out" / "result.json").stat().st_mtime_ns
+    again = ("--lr", "3", "--steps", "200", "--eval-every", "50", "--resume")
+    assert invoke(inputs, tmp_path / "out", *again).exit_code == 3
+    assert (tmp_path / "out" / "result.json").stat().st_mtime_ns > before
 
 
 def test_what_is_wrong_is_told(tmp_path: Path, inputs: Path) -> None:
