@@ -3,7 +3,8 @@
     python bench/kinds.py runs/portfolio runs/core
 
 Kinds are told by the beginnings of names, lemmas by a name with a dot in a tactic. With two runs, what
-the second gains over the first. Of each run, why its tactics failed, as far as messages tell.
+the second gains over the first, and by which tactics. Of each run, with which four tactics it begins,
+and why tactics failed, as far as messages tell.
 """
 
 from __future__ import annotations
@@ -47,12 +48,20 @@ def steps(records: Iterable[TheoremRecord]) -> str:
     )
 
 
-def tell_failures(run: Path) -> None:
+def beginnings(tactics: Iterable[str]) -> str:
+    words = Counter(re.split(r"[\s;]", tactic, maxsplit=1)[0] for tactic in tactics)
+    return ", ".join(f"{word} {count}" for word, count in words.most_common())
+
+
+def tell_tactics(run: Path) -> None:
     tactics = unknown = lists = refused = 0
-    for batch in iter_steps(every_trajectories(run)[0], columns=["tactic", "error"]):
-        columns = (batch.column(name).to_pylist() for name in ("tactic", "error"))
-        for tactic, error in zip(*columns, strict=True):
+    begun: dict[str, list[str]] = {}
+    names = ["theorem", "tactic", "error"]
+    for batch in iter_steps(every_trajectories(run)[0], columns=names):
+        columns = (batch.column(name).to_pylist() for name in names)
+        for theorem, tactic, error in zip(*columns, strict=True):
             tactics += 1
+            begun.setdefault(theorem, []).append(tactic)
             unknown += UNKNOWN.search(error) is not None
             if tactic.startswith("grind ["):
                 lists += 1
@@ -62,6 +71,8 @@ def tell_failures(run: Path) -> None:
         f"{run}: {tactics} tactics, {unknown} ({unknown_share:.1%}) name what is not there; "
         f"{lists} lists of grind, {refused} ({refused_share:.1%}) refused for a lemma"
     )
+    first = [tactic for tried in begun.values() for tactic in tried[:4]]
+    print(f"{run}: the first four of each theorem begin: {beginnings(first)}")
 
 
 def main() -> None:
@@ -78,11 +89,14 @@ def main() -> None:
         early = [record for record in by_name.values() if record.nodes <= 10]
         print(f"{run}: within 10 nodes {steps(early)}")
         print(f"{run}: later {steps(late)}")
-        tell_failures(run)
+        tell_tactics(run)
+    if len(runs) == 1:
+        return
     first, last = found[0][0], found[-1][0]
     gained = [record for name, record in last.items() if name not in first]
     named = sum(any(LEMMA.search(step.tactic) for step in record.path) for record in gained)
-    print(f"gained: {steps(gained)}; {named} name lemmas")
+    ends = beginnings(record.path[-1].tactic for record in gained)
+    print(f"gained: {steps(gained)}; {named} name lemmas; their last tactics begin: {ends}")
 
 
 if __name__ == "__main__":
