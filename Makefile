@@ -12,9 +12,11 @@ demo: $(BIN)/burn-qed
 	$(BIN)/burn-qed lean install
 	$(BIN)/burn-qed prove examples/five.lean
 
+# A file's tests stay together, as its Lean and its servers do. The files keep their order: by itself pytest
+# leaves those of few tests to the end, which here take the longest.
 test: $(VENV)/dev
 	$(MAKE) --no-print-directory -j2 check fetched
-	$(BIN)/python -m pytest -n 2 --dist loadfile  # Lean and servers are processes of their own
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 	$(BIN)/burn-qed doctor
 
 check: $(VENV)/dev
