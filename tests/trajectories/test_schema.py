@@ -57,11 +57,11 @@ theorem_records = st.builds(
     lean_seconds=numbers,
     judge_seconds=numbers,
 )
-theorems = st.lists(st.tuples(theorem_records, st.lists(step_rows, max_size=20)), max_size=8)
+theorems = st.lists(st.tuples(theorem_records, st.lists(step_rows, max_size=5)), max_size=4)
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(theorems, max_size=4))
+@given(st.lists(theorems, max_size=3))
 def test_any_rows_come_back(saves: list[list[tuple[TheoremRecord, list[StepRow]]]]) -> None:
     with tempfile.TemporaryDirectory() as folder:
         directory = Path(folder)
