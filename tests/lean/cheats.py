@@ -258,7 +258,7 @@ STATEMENTS = (
     _against("commented out", "/-\ntheorem a (n : Nat) : n < n + 2 := by omega\n-/\ntheorem b : True := trivial\n", ONE),
     _against("nested comment around it", "/- /- -/\ntheorem a (n : Nat) : n < n + 2 := by omega\n/- -/ -/\ntheorem b : True := trivial\n", ONE),
     _against("half in a comment", "theorem a (n : Nat) : n < n /- + 2 := by omega -/ + 3 := by omega\n", ONE),
-    _against("private", "private theorem a (n : Nat) : n < n + 2 := by omega\n", ONE),
+    _against("private", "private theorem a (n : Nat) : n < n + 2 := by omega\n", ONE, r"private"),
     _against("only the reference again", ONE, ONE, UNPROVED),
     _against("twice", ONE + "\ntheorem a (n : Nat) : n < n + 2 := by omega\n", ONE, r"sorry|compile|unproved", lean=False),
     _against("a def", "def a (n : Nat) : Nat := n\n", ONE),
@@ -309,7 +309,7 @@ LOGIC = (
     _file("quotient lifted badly", "def q : Quot (fun _ _ : Nat => True) → Nat := Quot.lift id (fun _ _ _ => rfl)\n\ntheorem a : 1 = 2 := congrArg q (Quot.sound trivial)\n", BROKEN, lean=False),
     _file("a wrong decision", "instance i : Decidable (1 = 2) := .isTrue (by decide)\n\ntheorem a : 1 = 2 := by decide\n", BROKEN, lean=False),
     _file("a wrong rfl", "theorem a : (2 : Nat) ^ 64 = 0 := rfl\n", BROKEN, lean=False),
-    _file("a def of a theorem", "def a : 1 = 1 := rfl\n", r"not in the file", reference="theorem a : 1 = 1 := sorry\n"),
+    _file("a def of a theorem", "def a : 1 = 1 := rfl\n", r"a def here", reference="theorem a : 1 = 1 := sorry\n"),
     _file("deep recursion", "theorem a : " + "(" * 3000 + "1" + ")" * 3000 + " = 2 := rfl\n", ANY, lean=False),
     _file("unbalanced", "theorem a : (1 = 2 := rfl\n", BROKEN, lean=False),
     _file("a comment left open", "theorem a : 1 = 2 := by /- rfl\n", ANY, lean=False),
@@ -326,7 +326,7 @@ LOGIC = (
 
 # ------------------------------------------------------------------------ found by attackers
 
-NOTATION = 'def P (n : Nat) : Prop := n = n\nlocal notation "E" n => P n\n'
+MACRO = 'def P (n : Nat) : Prop := n = n\nlocal macro "E" n:term : term => `(P $n)\n'
 ATTACKS = (
     _file(
         "syntax that nobody parsed",
@@ -348,11 +348,11 @@ ATTACKS = (
     _against(
         "a trusted command elsewhere",
         "namespace N\ndef P (n : Nat) : Prop := True\n"
-        + 'local notation "E" n => P n\n'
+        + 'local macro "E" n:term : term => `(P $n)\n'
         + "end N\n"
-        + NOTATION
+        + MACRO
         + "theorem a : E 3 := rfl\n",
-        NOTATION + "theorem a : E 3 := sorry\n",
+        MACRO + "theorem a : E 3 := sorry\n",
         r"runs code|not allowed|compile|not what",
     ),
     _against(
@@ -368,6 +368,55 @@ ATTACKS = (
         "theorem Foo.elim : 1 = 2 := sorry\n",
         r"not in the file",
         theorem="Foo.elim",
+    ),
+    _against(
+        "a constructor called induct",
+        "inductive Good : Nat → Prop | induct (n : Nat) : Good n\n\ntheorem a : Good 7 := .induct 7\n",
+        "inductive Good : Nat → Prop | induct (n : Nat) : n = 0 → Good n\n\ntheorem a : Good 7 := sorry\n",
+        r"Good is not what the reference says",
+    ),
+    _against(
+        "a structure's constructor called elim",
+        "structure Box where elim :: (size : Nat) (bad : False)\n\ntheorem a (b : Box) : b.size = 3 := b.bad.elim\n",
+        "structure Box where elim :: (size : Nat)\n\ntheorem a (b : Box) : b.size = 3 := sorry\n",
+        r"Box is not what the reference says",
+    ),
+    _against(
+        "a private theorem left out",
+        "theorem a : True := trivial\n",
+        "private theorem Foo.elim : 1 = 2 := sorry\n\ntheorem a : True := sorry\n",
+        r"not in the file",
+        theorem="Foo.elim",
+    ),
+    _against(
+        "a private theorem left open",
+        "private theorem Foo.elim : 1 = 2 := sorry\n\ntheorem a : True := trivial\n",
+        "private theorem Foo.elim : 1 = 2 := sorry\n\ntheorem a : True := sorry\n",
+        r"unproved",
+        theorem="Foo.elim",
+    ),
+    _file(
+        "a private theorem left open, and no reference",
+        "private theorem Foo.elim : 1 = 2 := sorry\n",
+        r"unproved",
+        theorem="Foo.elim",
+    ),
+    _against(
+        "a program inside a notation",
+        'notation "run" => $(dbgTrace "ran" fun _ => Unhygienic.run `(True))\n\ntheorem a : True := trivial\n',
+        "theorem a : True := sorry\n",
+        r"belongs to programs|quotation|runs code",
+    ),
+    _against(
+        "a notation that becomes a program",
+        'notation "one" => $(⟨.node .none (.str .anonymous "num") #[.atom .none "1"]⟩)\n\ntheorem a : 1 = 1 := (rfl : one = 1)\n',
+        "theorem a : 1 = 1 := sorry\n",
+        r"does not compile",
+    ),
+    _against(
+        "a notation over the statement",
+        'local infix:50 (priority := high) " = " => fun (_ _ : Nat) => True\n\ntheorem a : 1 = 2 := trivial\n',
+        "theorem a : 1 = 2 := sorry\n",
     ),
     _file(
         "a truth value of one's own",

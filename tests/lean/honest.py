@@ -63,6 +63,9 @@ def mirror {α : Type} : Tree α → Tree α
 
 """
 
+MATCHED = "(n : Nat) : (match n with | 0 => True | _ => n > 0)"
+BOUNDED = "(x : Fin 5) (h : x = ⟨2, by omega⟩) : x.val = 2"
+
 HONEST: tuple[HonestFile, ...] = (
     _file("rfl", "theorem a : 2 + 2 = 4 := rfl\n"),
     _file("several", "theorem a : 1 = 1 := rfl\ntheorem b : a = a := rfl\n", 2),
@@ -107,6 +110,55 @@ HONEST: tuple[HonestFile, ...] = (
         1,
         TREE + "theorem mirror_mirror {α : Type} (t : Tree α) : t.mirror.mirror = t := by\n"
         "  sorry\n\nend Tree\n",
+    ),
+    _file(
+        "a helper shares a match with the statement",
+        f"theorem h {MATCHED} := by cases n <;> simp\n\ntheorem a {MATCHED} := h n\n",
+        2,
+        f"theorem a {MATCHED} := by\n  sorry\n",
+    ),
+    _file(
+        "two theorems that share a match, in the other order",
+        f"theorem b {MATCHED} := by cases n <;> simp\n\ntheorem a {MATCHED} := by cases n <;> simp\n",
+        2,
+        f"theorem a {MATCHED} := sorry\n\ntheorem b {MATCHED} := sorry\n",
+    ),
+    _file(
+        "a helper shares a proof with the statement",
+        f"theorem h {BOUNDED} := by simp [h]\n\ntheorem a {BOUNDED} := by simp [h]\n",
+        2,
+        f"theorem a {BOUNDED} := sorry\n",
+    ),
+    _file(
+        "a helper shares an index with the statement",
+        "theorem h (l : List Nat) (p : 0 < l.length) : l[0] = l[0] + 0 := rfl\n\n"
+        "theorem a (l : List Nat) (p : 0 < l.length) : l[0] + 0 = l[0] := rfl\n",
+        2,
+        "theorem a (l : List Nat) (p : 0 < l.length) : l[0] + 0 = l[0] := sorry\n",
+    ),
+    _file(
+        "unseal and seal",
+        "@[irreducible] def q : Nat := 1\n\nunseal q in\ntheorem a : q = 1 := rfl\n\nunseal q\n\ntheorem b : q = 1 := rfl\n\nseal q\n",
+        2,
+    ),
+    _file(
+        "notation among the helpers",
+        'local notation "two" => (2 : Nat)\ninfixl:65 " +++ " => Nat.add\n\n'
+        "theorem h : 1 +++ 1 = two := rfl\n\ntheorem a : 1 + 1 = 2 := h\n",
+        2,
+        "theorem a : 1 + 1 = 2 := sorry\n",
+    ),
+    _file(
+        "an unused attribute of the reference is gone",
+        "def f (n : Nat) : Nat := n + 1\n\ntheorem a : f 1 = 2 := rfl\n",
+        1,
+        "def f (n : Nat) : Nat := n + 1\n\nattribute [simp] f\n\ntheorem a : f 1 = 2 := sorry\n",
+    ),
+    _file(
+        "universes by other names",
+        "theorem a.{v} {α : Type v} (x : α) : x = x := rfl\n",
+        1,
+        "theorem a.{u} {α : Type u} (x : α) : x = x := sorry\n",
     ),
     _file(
         "induction with cases",
@@ -375,7 +427,7 @@ HONEST: tuple[HonestFile, ...] = (
         "theorem c (s t : S) (h : s.v = t.v) : s = t := by ext; exact h\n",
         4,
     ),
-    _file("private and protected", "private theorem aux : 1 = 1 := rfl\n\nprotected theorem Foo.a : 1 = 1 := aux\n", 1),
+    _file("private and protected", "private theorem aux : 1 = 1 := rfl\n\nprotected theorem Foo.a : 1 = 1 := aux\n", 2),
     _file("anonymous constructors", "theorem a : ∃ x y : Nat, x + y = 3 ∧ x ≠ y := ⟨1, 2, rfl, by decide⟩\n"),
     _file("exact fun", "theorem a (p q r : Prop) : (p → q) → (q → r) → p → r := by\n  exact fun f g h =>\n    g (f h)\n"),
     _file("example and check", "#check Nat.add_comm\n#print axioms Nat.add_comm\n\nexample : 1 = 1 := rfl\n\ntheorem a : 1 = 1 := rfl\n"),

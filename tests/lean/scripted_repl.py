@@ -13,6 +13,9 @@ It speaks the protocol; a goal is a word, and a tactic says what to do:
     huge MB      a goal of that size              flood MB     that much on stderr, then answer
     spawn        start a child and tell its pid   twice        two replies to one request
     mute         close stdout and live on         broken       a line of half a JSON object
+
+A file is compiled line by line; what stands behind `--` in a line is such a tactic. With
+`--verify WORDS` that is what becomes of a request to verify.
 """
 
 import json
@@ -157,8 +160,28 @@ def tactic(state: int, wanted: list[int] | None, text: str, budget: Any = None) 
     return success | {"nextStateId": add(left), "goals": show(left)}
 
 
+def compiled(file: str) -> dict[str, Any]:
+    """Each line a command, told before it is done."""
+    commands, at = [], 0
+    for line in file.splitlines(keepends=True):
+        print(f"\x01at {at}", file=sys.stderr, flush=True)
+        if "--" in line:
+            tactic(add(["x"]), None, line.partition("--")[2])
+        end = at + len(line.encode())
+        if line.strip():
+            command = {"kind": "x", "boundary": [at, end], "first": at}
+            commands.append(command | {"heartbeats": 0, "messages": 0})
+        at = end
+    reply = {"commands": commands, "messages": [], "export": {"exprs": [], "constants": []}}
+    return reply | {"referenceCommands": [], "referenceMessages": []}
+
+
 def serve(command: str, fields: dict[str, Any]) -> dict[str, Any]:
     match command:
+        case "qed.compile":
+            return compiled(fields["file"])
+        case "qed.verify":
+            return tactic(add(["x"]), None, sys.argv[sys.argv.index("--verify") + 1])
         case "goal.start" if fields.get("expr") == "ill-typed":
             return {"error": "expr", "desc": "type mismatch"}
         case "goal.start":
@@ -183,7 +206,8 @@ def serve(command: str, fields: dict[str, Any]) -> dict[str, Any]:
         case "qed.certify":
             ok = not states[fields["stateId"]]
             used = [{"name": "And.intro", "module": "Init.Prelude"}]
-            return {"ok": ok, "desc": "", "axioms": ["propext"], "constants": used}
+            axioms = {"axioms": ["propext"], "axiomsComplete": False}
+            return {"ok": ok, "desc": "", "constants": used, **axioms}
         case "stat":
             return {"nGoals": len(states)}
         case "reset":

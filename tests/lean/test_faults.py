@@ -30,6 +30,7 @@ from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec, LeanProcess, Limits, resident_bytes
 from burnqed.lean.protocol import goal_tactic, qed_theorems, read_theorems, start, stat
 from burnqed.lean.session import Session, open_session
+from tests.lanes import few_and
 from tests.lean.scripted_repl import launch, left_behind, runs
 
 QUICK = Limits(start_seconds=10, request_seconds=2)
@@ -282,8 +283,10 @@ class TestLean:
         await asyncio.gather(*map(one, range(4)))
         assert lean_pool.stats().died == died + 2
 
-    @pytest.mark.slow
-    async def test_ten_thousand_tactics_in_bounded_memory(self, lean_launch: LaunchSpec) -> None:
+    @pytest.mark.parametrize("each", few_and(100, 1000))
+    async def test_thousands_of_tactics_in_bounded_memory(
+        self, lean_launch: LaunchSpec, each: int
+    ) -> None:
         peak = 0
 
         async def one(pool: Pool, number: int) -> int:
@@ -291,7 +294,7 @@ class TestLean:
             count = 0
             async with open_session(pool) as session:
                 state = await session.start(AND)
-                while count < 1000:
+                while count < each:
                     first = await session.apply(state, "intro p q h")
                     assert isinstance(first, Advanced)
                     results = await session.apply_batch(
@@ -310,7 +313,7 @@ class TestLean:
                 assert worker.pid is not None
                 begin = resident_bytes(worker.pid)
             counts = await asyncio.gather(*(one(pool, i) for i in range(10)))
-            assert sum(counts) == 10_000
+            assert sum(counts) == 10 * each
             assert pool.stats().died == pool.stats().timeouts == 0
         assert peak - begin < 700 << 20, f"{begin >> 20} MB at the start, {peak >> 20} MB later"
 

@@ -1,19 +1,26 @@
-"""The judge on real Lean: every cheat refused for its reason, every honest proof accepted."""
+"""The judge on real Lean: every cheat refused for its reason, every honest proof accepted.
+
+A third of the cases in `make test`, the others in `make soak`.
+"""
 
 from __future__ import annotations
 
 import re
 from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
 
 import pytest
 
 from burnqed.core.errors import StatementError
 from burnqed.core.types import LibraryConstant, Proposition, TheoremText
 from burnqed.lean import protocol, rules
-from burnqed.lean.judge import Verdict, judge_file, judge_proof
-from burnqed.lean.pool import Pool
+from burnqed.lean.judge import judge_file, judge_proof
+from burnqed.lean.pool import Kind, Pool, Worker
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.statement import split_header
+from burnqed.lean.verdict import Verdict
+from tests.lanes import some
 from tests.lean.cheats import CHEAT_FILES, CHEAT_PROOFS, CheatFile, CheatProof
 from tests.lean.honest import HONEST, HONEST_PROOFS, HonestFile, HonestProof
 
@@ -54,20 +61,20 @@ def test_honest_theorems_are_accepted(together: list[Verdict], case: HonestFile)
 
 
 @pytest.mark.parametrize(
-    "case", [case for case in HONEST if case.name not in TOGETHER], ids=lambda case: case.name
+    "case", some([case for case in HONEST if case.name not in TOGETHER], 3), ids=lambda case: case.name
 )
 async def test_honest_files_are_accepted(judge_pool: Pool, case: HonestFile) -> None:
     accepted(await judge_file(judge_pool, case.source, case.reference), case)
 
 
-@pytest.mark.parametrize("case", HONEST_PROOFS, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", some(HONEST_PROOFS, 3), ids=lambda case: case.name)
 async def test_honest_proofs_are_accepted(judge_pool: Pool, case: HonestProof) -> None:
     verdict = await judge_proof(judge_pool, case.statement, case.tactics)
     assert verdict.reason == ""
     assert verdict.accepted
 
 
-@pytest.mark.parametrize("case", CHEAT_FILES, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", some(CHEAT_FILES, 3), ids=lambda case: case.name)
 async def test_cheating_files_are_refused(judge_pool: Pool, case: CheatFile) -> None:
     verdicts = await judge_file(judge_pool, case.submission, case.reference)
     verdict = next(v for v in verdicts if v.theorem in (case.theorem, "(file)"))
@@ -75,7 +82,7 @@ async def test_cheating_files_are_refused(judge_pool: Pool, case: CheatFile) -> 
     assert re.search(case.reason, verdict.reason), verdict.reason
 
 
-@pytest.mark.parametrize("case", CHEAT_PROOFS, ids=lambda case: case.name)
+@pytest.mark.parametrize("case", some(CHEAT_PROOFS, 3), ids=lambda case: case.name)
 async def test_cheating_proofs_are_refused(judge_pool: Pool, case: CheatProof) -> None:
     verdict = await judge_proof(judge_pool, case.statement, case.tactics)
     assert not verdict.accepted
@@ -91,9 +98,66 @@ async def test_a_verdict_says_what_it_rests_on(judge_pool: Pool) -> None:
     goal = Proposition("∀ p : Prop, p ∨ ¬p")
     verdict = await judge_proof(judge_pool, goal, ["intro p", "exact Classical.em p"])
     assert verdict.accepted
-    assert "Classical.choice" in verdict.axioms or verdict.axioms == ()
+    assert (verdict.axioms, verdict.axioms_seen) == (None, ()), "the library's proof is not there"
+    assert verdict.rests_on == "not known"
     assert verdict.source.startswith("theorem qed_goal : ∀ p : Prop, p ∨ ¬p := by\n  intro p\n")
     assert verdict.leak_rule is None
+
+
+# What can be known in a library without proofs: all axioms (or None), and those that are seen.
+RESTS_ON: dict[str, tuple[tuple[str, ...] | None, tuple[str, ...], str]] = {
+    "theorem t (p : Prop) : p → p := fun h => h": ((), (), "none"),
+    "theorem t : 2 + 2 = 4 := rfl": ((), (), "none"),
+    "theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := ⟨h.2, h.1⟩": ((), (), "none"),
+    "theorem t (p q : Prop) (h : p ↔ q) : p = q := propext h": (("propext",), ("propext",), "propext"),
+    "mutual\ninductive E : Nat → Prop | z : E 0 | s n : O n → E (n + 1)\n"
+    "inductive O : Nat → Prop | s n : E n → O (n + 1)\nend\ntheorem t : E 2 := .s 1 (.s 0 .z)": (
+        (), (), "none",
+    ),
+    "noncomputable def c : Nat := Classical.choice ⟨0⟩\ntheorem t : c = c := rfl": (
+        ("Classical.choice",), ("Classical.choice",), "Classical.choice",
+    ),
+    # Through a theorem, by whatever way: nobody can say what it rests on.
+    "theorem t (p : Prop) : p ∨ ¬p := Classical.em p": (None, (), "not known"),
+    "theorem t (a b : Nat) : a + b = b + a := by omega": (None, (), "not known"),
+    "theorem t : 2 + 2 = 4 := by decide": (None, (), "not known"),
+    "theorem u (p : Prop) : p ∨ ¬p := Classical.em p\ntheorem t : True ∨ ¬True := u True": (
+        None, (), "not known",
+    ),
+    "theorem t : (fun n : Nat => n) = (fun n => 0 + n) := funext fun n => (Nat.zero_add n).symm": (
+        None, (), "not known",
+    ),
+    "theorem t (p q : Prop) (h : p ↔ q) : (p = q) ∨ ¬True := .inl (Eq.symm (propext h.symm))": (
+        None, ("propext",), "at least propext",
+    ),
+    # Through the body of a definition of the library, which names no theorem directly.
+    "theorem t (p : Prop) : Classical.propDecidable p = Classical.propDecidable p := rfl": (
+        None, ("Classical.choice",), "at least Classical.choice",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("source", RESTS_ON)
+async def test_axioms_are_told_as_far_as_they_are_known(judge_pool: Pool, source: str) -> None:
+    verdict = next(v for v in await judge_file(judge_pool, source) if v.theorem == "t")
+    assert verdict.accepted, verdict.reason
+    assert (verdict.axioms, verdict.axioms_seen, verdict.rests_on) == RESTS_ON[source]
+
+
+async def test_the_axioms_of_what_is_refused_are_not_told_as_known(judge_pool: Pool) -> None:
+    text = "theorem t : 1 = 2 := by\n  sorry\n\ntheorem u : no.such := rfl\n"
+    verdicts = {v.theorem: v for v in await judge_file(judge_pool, text)}
+    assert verdicts["t"].axioms_seen == ("sorryAx",)
+    assert (verdicts["u"].axioms, verdicts["u"].rests_on) == (None, "not known")
+
+
+async def test_the_library_has_no_other_axioms(lean_pool: Pool) -> None:
+    """A library theorem may rest on these unseen, and docs/judge.md says on which."""
+    async with lean_pool.lease() as worker:
+        symbols = (await worker.request("env.catalog {}"))["symbols"]
+    found = {symbol[1:] for symbol in symbols if symbol.startswith("a")}
+    machinery = {"sorryAx", "Lean.trustCompiler", "Lean.ofReduceBool", "Lean.ofReduceNat"}
+    assert found == rules.ALLOWED_AXIOMS | machinery
 
 
 async def test_the_leak_rules_differ(judge_pool: Pool) -> None:
@@ -142,13 +206,55 @@ async def test_a_file_has_the_budget_that_it_says(judge_pool: Pool) -> None:
     assert "heartbeats" in b.reason
 
 
-async def test_a_verifying_process_is_used_again(lean_launch: LaunchSpec) -> None:
+async def test_both_processes_are_used_again(lean_launch: LaunchSpec) -> None:
     async with Pool(lean_launch, 2, spares=0) as pool:
         for _ in range(3):
             verdict = await judge_proof(pool, Proposition("1 + 1 = 2"), ["rfl"])
             assert verdict.accepted
-        # Two at first, and then one for each text that was compiled.
-        assert pool.stats().started <= 2 + 3
+        assert pool.stats().started == 2
+        # A stranger's file is compiled by a process that nobody else will ask.
+        for _ in range(2):
+            assert (await judge_file(pool, "theorem a : 1 + 1 = 2 := rfl\n"))[0].accepted
+        assert pool.stats().started == 2 + 2
+
+
+class Poisoned(Pool):
+    """Whoever has compiled something lies about the next text, and the lie is `forged`."""
+
+    def __init__(self, spec: LaunchSpec, forged: dict[str, Any]) -> None:
+        super().__init__(spec, 2, spares=0)
+        self.forged = forged
+
+    @asynccontextmanager
+    async def lease(self, kind: Kind = "any") -> AsyncIterator[Worker]:
+        async with super().lease(kind) as worker:
+            ask = worker.request
+
+            async def request(line: str, *args: Any, **rest: Any) -> dict[str, Any]:
+                reply = await ask(line, *args, **rest)
+                return {**reply, **self.forged} if kind == "any" else reply
+
+            worker.request = request  # type: ignore[method-assign]
+            yield worker
+
+
+ERROR = {"severity": "error", "data": "no", "pos": {"line": 1, "column": 0}}
+TRUE = {"exprs": [["c", ["True"], []], ["c", ["True", "intro"], []]]}
+CONSTANT = {"name": ["qed_goal"], "kind": "theorem", "levels": [], "type": 0, "value": 1}
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [{"messages": [ERROR]}, {"referenceMessages": [ERROR]}, {"commands": []},
+     {"export": {"exprs": [], "constants": []}}, {"export": {**TRUE, "constants": [CONSTANT]}},
+     {"error": "command", "desc": "no"}],
+)  # fmt: skip
+async def test_a_poisoned_process_is_noticed(lean_launch: LaunchSpec, forged: dict[str, Any]) -> None:
+    """It can neither keep an honest proof from being accepted nor have another one accepted."""
+    async with Poisoned(lean_launch, forged) as pool:
+        for statement, accepted in (("1 + 1 = 2", True), ("1 + 1 = 2", True), ("1 + 1 = 3", False)):
+            verdict = await judge_proof(pool, Proposition(statement), ["rfl"])
+            assert verdict.accepted is accepted
 
 
 async def test_a_statement_that_is_none_is_the_callers_mistake(judge_pool: Pool) -> None:

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from burnqed.core.errors import ProtocolError, RequestRefused, StatementError
 from burnqed.core.types import (
     Constant,
+    Cost,
     Hypothesis,
     LibraryConstant,
     Message,
@@ -93,8 +94,6 @@ def payload(line: str) -> tuple[str, Any]:
         (protocol.goal_delete([1, 2]), "goal.delete", {"stateIds": [1, 2]}),
         (protocol.stat(), "stat", {}),
         (protocol.reset(), "reset", {}),
-        (protocol.options_set(timeout=5), "options.set", {"timeout": 5}),
-        (protocol.expr_echo("1"), "expr.echo", {"expr": "1"}),
         (
             protocol.env_inspect("Nat", value=True),
             "env.inspect",
@@ -106,12 +105,6 @@ def payload(line: str) -> tuple[str, Any]:
             {"modulePrefix": "Init", "invertFilter": False},
         ),
         (protocol.env_module_read("Init"), "env.module_read", {"module": "Init"}),
-        (
-            protocol.env_add("a", "trivial", type="True"),
-            "env.add",
-            {"name": "a", "type": "True", "value": "trivial", "isTheorem": True},
-        ),
-        (protocol.env_parse("x", "term"), "env.parse", {"input": "x", "category": "term"}),
         (
             protocol.frontend_process("def a := 1"),
             "frontend.process",
@@ -167,7 +160,7 @@ def test_step_with_goals() -> None:
     assert goal.hypotheses == (Hypothesis("h✝", "p", "x", inaccessible=True),)
     assert goal.text == "case inl\nh✝ : p := x\n⊢ q ∧ p"
     assert goal.holes is None
-    assert step.seconds == 0.0012
+    assert step.cost == Cost(0.0012, 3)
 
 
 def test_the_holes_of_a_goal() -> None:
@@ -292,17 +285,20 @@ def test_batch() -> None:
         protocol.read_batch({"results": [DONE]}, 2)
 
 
-def test_certificate() -> None:
+@pytest.mark.parametrize("complete", [True, False])
+def test_certificate(complete: bool) -> None:
     certificate = protocol.read_certificate(
         {
             "ok": True,
             "desc": "",
             "axioms": ["propext"],
+            "axiomsComplete": complete,
             "constants": [{"name": "Nat.rec", "module": "Init.Prelude"}],
         }
     )
     assert certificate.ok
-    assert certificate.axioms == ("propext",)
+    assert certificate.axioms == (("propext",) if complete else None)
+    assert certificate.axioms_seen == ("propext",)
     assert certificate.constants == (Constant("Nat.rec", "Init.Prelude"),)
 
 

@@ -32,6 +32,23 @@ PREFIX = st.sampled_from(
 )
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        "«--maxHeartbeats=0»", "«-x»", "«»", "«../Init»", "«a.b»", "«a b»", "«Init", "«a\nb»", "1",
+        '"Init"', "",
+    ],
+)  # fmt: skip
+def test_an_import_that_names_no_module_is_told(name: str) -> None:
+    with pytest.raises(StatementError, match=r"names no module: `(.|\n)*` in line 3"):
+        split_header(f"import Init\n\nimport {name}")
+
+
+def test_imports_may_be_quoted() -> None:
+    source = split_header("import «Init».Data.Nat\nimport «doc-gen4»")
+    assert source.imports == ("Init.Data.Nat", "doc-gen4")
+
+
 @given(PREFIX, NAMES, BINDERS, TYPES, st.sampled_from(ENDINGS))
 def test_the_open_proof_is_taken_off(
     prefix: str, name: str, binders: str, type_: str, ending: str

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 
 import pytest
 
+from burnqed.core.errors import LeanLost
 from burnqed.core.types import (
     Advanced,
     Closed,
@@ -39,6 +40,25 @@ async def three_goals(session: Session) -> ProofState:
 
 def targets(state: ProofState) -> list[str]:
     return [goal.target for goal in state.goals]
+
+
+async def test_each_tactic_of_a_batch_has_its_own_cost(lean_pool: Pool) -> None:
+    async with open_session(lean_pool) as session:
+        state = await session.start(Theorem("t", Proposition("∀ n : Nat, n < 40 → n * n < 1601")))
+        tactics = ["decide", "intro n", "simp at nothing", "not a tactic at all ((", "exact 5"]
+        before = session.lean_seconds
+        results = await session.apply_batch(state, tactics)
+        costs = [None if isinstance(result, LeanLost) else result.cost for result in results]
+        assert all(cost is not None and cost.seconds > 0 for cost in costs), results
+        decide, *others = (cost for cost in costs if cost is not None)
+        assert decide.seconds > max(cost.seconds for cost in others), "not that of all together"
+        assert (decide.heartbeats or 0) > max(cost.heartbeats or 0 for cost in others)
+        assert [cost.heartbeats is None for cost in others] == [False, False, True, False]
+        total = decide.seconds + sum(cost.seconds for cost in others)
+        assert session.lean_seconds - before == pytest.approx(total)
+        alone = await session.apply(state, "intro n")
+        assert isinstance(alone, Advanced)
+        assert alone.cost is not None
 
 
 async def test_each_goal_in_a_line_of_its_own(lean_pool: Pool) -> None:

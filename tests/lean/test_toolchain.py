@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from burnqed.core.errors import ConfigError, SetupError
+from burnqed.core.errors import ConfigError, InputError, SetupError
 from burnqed.lean import repl, toolchain
 from burnqed.lean.embedded.progress import Silent
 
@@ -60,6 +60,31 @@ def test_a_native_lean_is_preferred(bare: Path) -> None:
     assert spec.command[:2] == (str(bare / "lean"), "--run")
     assert spec.command[3:] == ("Init", "Std")
     assert Path(spec.command[2]).read_text(encoding="utf-8") == repl.source()
+
+
+def test_nothing_that_a_file_imports_is_an_option(bare: Path) -> None:
+    program(bare, "lean", LEAN.format(prefix=bare.parent))
+    found = toolchain.find(Silent())
+    spec = found.launch(["Init", "«doc-gen4».Main"], ["--maxRecDepth=9", "--pp.all=true"])
+    assert spec.command[3:] == ("--maxRecDepth=9", "--pp.all=true", "--", "Init", "«doc-gen4».Main")
+    for module in (
+        "--maxHeartbeats=0",
+        "--",
+        "",
+        "A.",
+        ".A",
+        "A..B",
+        "../A",
+        "A/B",
+        "A B",
+        "1A",
+        "A\n",
+    ):
+        with pytest.raises(InputError, match="no module"):
+            found.launch(["Init", module])
+    for option in ("-x", "--", "--x", "Init", "--=1", "--a b=1"):
+        with pytest.raises(InputError, match="unknown option"):
+            found.launch(["Init"], [option])
 
 
 def test_elan_is_looked_for_at_home(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:

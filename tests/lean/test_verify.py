@@ -27,6 +27,15 @@ async def export(lean_pool: Pool) -> dict[str, Any]:
     return data
 
 
+MACRO = """\
+macro "claim" : command => `(theorem hidden : 1 = 2 := sorry)
+
+claim
+
+theorem a : True := sorry
+"""
+
+
 async def verify(pool: Pool, data: Any, reference: str | None = REFERENCE) -> dict[str, Any]:
     async with pool.lease() as worker:
         return await worker.request(protocol.qed_verify(data, ["a", "b"], reference, None))
@@ -75,6 +84,14 @@ async def test_what_is_missing_or_renamed(lean_pool: Pool, export: dict[str, Any
     library = copy.deepcopy(export)
     next(c for c in library["constants"] if c["name"] == ["a"])["name"] = ["trivial"]
     assert (await verify(lean_pool, library))["missing"] == ["a"]
+
+
+async def test_what_a_macro_of_the_reference_leaves_open_is_missing(
+    lean_pool: Pool, export: dict[str, Any]
+) -> None:
+    """No identifier of the command names it."""
+    missing = (await verify(lean_pool, export, MACRO))["missing"]
+    assert [name.split(".")[0] for name in missing] == ["hidden"]
 
 
 @pytest.mark.parametrize(

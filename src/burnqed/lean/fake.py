@@ -102,7 +102,7 @@ class FakeEnvironment:
         self.live -= {state.id for state in states}
 
     async def certify(self, state: ProofState) -> Certificate:
-        return Certificate(ok=not state.goals, desc="scripted", axioms=(), constants=())
+        return Certificate(not state.goals, "scripted", axioms=(), axioms_seen=(), constants=())
 
     async def close(self) -> None:
         self.closed = True

@@ -1,8 +1,8 @@
-"""Become a Lean process that cannot outlive its parent.
+"""Become a Lean process that cannot outlive its parent and, if sealed, reaches nobody else.
 
-Run as `python -I -S guard.py STACK_KB PARENT_PID -- command…`; it prepares itself and then *is* the
-command (exec), so no process is added. Standard library only, because nothing else is importable
-here, and few imports, because every worker pays for them.
+Run as `python -I -S guard.py STACK_KB PARENT_PID open|sealed -- command…`; it prepares itself and then
+*is* the command (exec), so no process is added. Standard library only, because nothing else is
+importable here, and few imports, because every worker pays for them.
 
 The stack: Lean recurses deeply, and where the soft limit is the usual 8 MB it dies of it.
 
@@ -16,14 +16,53 @@ The parent: Linux kills this process when its parent ends, by SIGKILL too, which
   itself, or a script that ends in `exec`, not a wrapper that waits.
 
 Elsewhere than on Linux a parent that is killed leaves an idle REPL to end by the end of its input.
+
+The seal: on Linux the kernel refuses a sealed command sockets, new processes, other programs and a hand
+in other processes, for good (seccomp). A machine that does not allow a seal goes without: `burn-qed
+doctor` says whether it holds.
 """
 
 import os
 import resource
 import signal
+import struct
 import sys
 
-_PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
+_SECCOMP = {"x86_64": 317, "aarch64": 277}  # the call's number, on machines that there are orders for
+_FILTER = 1  # SECCOMP_SET_MODE_FILTER
+# Older kernels slow a filtered process down, lest it guess at other memory of its own process; there is
+# nobody else's in ours.
+_SPEC_ALLOW = 4
+
+# The classic BPF in which the kernel takes its orders, and what it is told of a call.
+_LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
+_NUMBER, _MACHINE, _ARGUMENT = 0, 4, 16
+_ALLOW, _ERROR = 0x7FFF0000, 0x00050000
+_EPERM, _ENOSYS = 1, 38
+_THREAD = 0x10000  # CLONE_THREAD
+_X32 = 0x40000000  # a second set of numbers on x86-64, for the same calls
+
+# Calls by their numbers on each machine.
+#   never: socket socketpair connect bind listen accept accept4, fork vfork, ptrace process_vm_readv
+#          process_vm_writev pidfd_open pidfd_getfd, execveat, tkill rt_sigqueueinfo rt_tgsigqueueinfo
+#          pidfd_send_signal
+#   unknown, as to an older kernel, so that the caller does without: clone3 io_uring_setup
+#   own: kill tgkill, to oneself
+_CALLS = {
+    0xC000003E: {  # x86-64
+        "never": (
+            41, 53, 42, 49, 50, 43, 288, 57, 58, 101, 310, 311, 434, 438, 322, 200, 129, 297, 424,
+        ),
+        "unknown": (435, 425), "own": (62, 234), "clone": (56,), "execve": (59,),
+    },
+    0xC00000B7: {  # aarch64
+        "never": (
+            198, 199, 203, 200, 201, 202, 242, 117, 270, 271, 434, 438, 281, 130, 138, 240, 424,
+        ),
+        "unknown": (435, 425), "own": (129, 131), "clone": (220,), "execve": (221,),
+    },
+}  # fmt: skip
 
 
 def raise_stack_limit(kilobytes: int) -> None:
@@ -48,15 +87,72 @@ def die_with_parent(parent: int, how: signal.Signals = signal.SIGKILL) -> None:
         sys.exit("guard: the parent is gone")
 
 
+def orders(pid: int, program: int) -> bytes:
+    """The filter for the process `pid`, which may only become the program named at that address.
+
+    The address is nobody else's: what runs later lives elsewhere and cannot know it.
+    """
+
+    def step(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
+        return struct.pack("HBBI", code, yes, no, value)
+
+    def give(value: int) -> bytes:
+        return step(_RETURN, value)
+
+    allow, refuse, unknown = give(_ALLOW), give(_ERROR | _EPERM), give(_ERROR | _ENOSYS)
+
+    def demand(numbers: tuple[int, ...], *conditions: bytes) -> bytes:
+        """For these calls: allowed where all conditions hold, each a load and a comparison."""
+        test = b"".join(conditions) + allow + refuse
+        return b"".join(step(_EQUAL, n, 0, len(test) // 8) + test for n in numbers)
+
+    def argument(compare: int, value: int, half: int, left: int) -> bytes:
+        """Go on if half of the first argument compares; else to the refusal, `left` steps behind."""
+        return step(_LOAD, _ARGUMENT + 4 * half) + step(compare, value, 0, left + 1)
+
+    program_low = argument(_EQUAL, program & 0xFFFFFFFF, 0, 2)
+    program_high = argument(_EQUAL, program >> 32, 1, 0)
+    whole = b""
+    for machine, calls in _CALLS.items():
+        here = step(_LOAD, _NUMBER) + step(_AT_LEAST, _X32, 0, 1) + refuse
+        here += b"".join(step(_EQUAL, n, 0, 1) + refuse for n in calls["never"])
+        here += b"".join(step(_EQUAL, n, 0, 1) + unknown for n in calls["unknown"])
+        here += demand(calls["own"], argument(_EQUAL, pid, 0, 0))
+        here += demand(calls["clone"], argument(_ANY_BIT, _THREAD, 0, 0))
+        here += demand(calls["execve"], program_low, program_high) + allow
+        whole += step(_LOAD, _MACHINE) + step(_EQUAL, machine, 0, len(here) // 8) + here
+    return whole + refuse  # calls of another kind of machine, such as a 32-bit one
+
+
+def become(command: list[str]) -> None:
+    """Exec a program, given by its path, behind the seal where there is one."""
+    import ctypes
+
+    libc = ctypes.CDLL(None, use_errno=True)
+    path = ctypes.create_string_buffer(os.fsencode(command[0]))
+    seccomp = _SECCOMP.get(os.uname().machine) if sys.platform == "linux" else None
+    if seccomp is not None:
+        code = orders(os.getpid(), ctypes.addressof(path))
+        steps = ctypes.create_string_buffer(code, len(code))
+        program = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(steps))
+        # Where either is refused there is no seal, and that is all.
+        if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
+            libc.syscall(seccomp, _FILTER, _SPEC_ALLOW, program)
+    libc.execv(path, (ctypes.c_char_p * (len(command) + 1))(*map(os.fsencode, command), None))
+    raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
 def main(arguments: list[str]) -> None:
-    stack_kb, parent, separator, *command = arguments
-    if separator != "--" or not command:
-        sys.exit("usage: guard.py STACK_KB PARENT_PID -- command…")
+    stack_kb, parent, seal, separator, *command = arguments
+    if separator != "--" or not command or seal not in ("open", "sealed"):
+        sys.exit("usage: guard.py STACK_KB PARENT_PID open|sealed -- command…")
     # A crashing Lean would otherwise write gigabytes of core file into the working folder.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     raise_stack_limit(int(stack_kb))
     die_with_parent(int(parent))
     try:
+        if seal == "sealed":
+            become(command)
         os.execvp(command[0], command)
     except OSError as error:
         sys.exit(f"guard: cannot run {command[0]}: {error.strerror}")

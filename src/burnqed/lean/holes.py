@@ -20,6 +20,7 @@ from burnqed.lean.protocol import Reply
 from burnqed.lean.tokens import tokenize
 
 FILE_SECONDS = 300.0
+TRUST_HINT = "take it out; or, if you would run this file's code, --trust"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,14 @@ async def find_holes(pool: Pool, body: str, seconds: float = FILE_SECONDS) -> li
     A `sorry` that is run on several goals (`<;> sorry`) is as many holes with one place. Raises
     `StatementError` with line and column when the file does not compile.
     """
-    line = protocol.request_line("qed.holes", file=body.replace("\r\n", "\n"))
+    text = body.replace("\r\n", "\n")
+    line = protocol.request_line("qed.holes", file=text, gate=pool.gate)
     async with pool.lease() as worker:
         reply = await worker.request(line, timeout=seconds)
     if reply.get("error") == "frontend":
         raise StatementError(f"the file does not compile: {reply.get('desc', '')}")
+    if reply.get("error") == "gate":
+        raise StatementError(f"the file may not say this: {reply.get('desc', '')}", hint=TRUST_HINT)
     protocol.raise_if_refused(reply)
     return _read(reply, body)
 

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from burnqed.lean.source_file import decoded, read_regular
 from burnqed.lean.statement import split_header
 
 Reply = dict[str, Any]
@@ -54,7 +55,7 @@ def stays(line: str) -> bool:
 
 
 def resolve(line: str) -> tuple[str, Finish]:
-    """The request as Lean may see it, and what to do with its reply. Raises `OSError`."""
+    """The request as Lean may see it, and what to do with its reply. Raises `OSError`, `InputError`."""
     parsed = split_line(line) if any(name in line for name in COMMANDS_WITH_PATHS) else None
     if parsed is None or not isinstance(parsed[1], dict):
         return line, _as_it_is
@@ -77,7 +78,7 @@ def _line(command: str, payload: dict[str, Any]) -> str:
 def _frontend(payload: dict[str, Any]) -> tuple[str, Finish]:
     name = payload.pop("fileName", None)
     if name is not None and payload.get("file") is None:
-        payload["file"] = Path(name).read_text(encoding="utf-8")
+        payload["file"] = decoded(read_regular(Path(name)))
     target = payload.get("invocations")
     if not isinstance(target, str):
         return _line("frontend.process", payload), _as_it_is

@@ -13,47 +13,59 @@ module decides what their answers mean.
 
 from __future__ import annotations
 
+import math
 import time
-from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any, Literal
 
-from burnqed.core.errors import ProtocolError, StatementError
-from burnqed.core.types import LeakRule, LibraryConstant, Statement, TheoremText
+from burnqed.core.errors import (
+    LeanError,
+    LeanLost,
+    ProtocolError,
+    RequestRefused,
+    StatementError,
+)
+from burnqed.core.types import LibraryConstant, Statement, TheoremText
 from burnqed.lean import protocol, rules, statement
-from burnqed.lean.pool import Pool
+from burnqed.lean.answers import Found, Report, errors_of, read_report
+from burnqed.lean.compiling import (
+    Compiled,
+    Deadline,
+    ask,
+    ask_twice,
+    compile_file,
+    is_of_the_text,
+    why_lost,
+)
+from burnqed.lean.complaints import Complaint, bare, complaints
+from burnqed.lean.pool import Kind, Pool
 from burnqed.lean.statement import declarations
+from burnqed.lean.strangers import first_danger
+from burnqed.lean.verdict import Level, Verdict
 
 JUDGE_SECONDS = 300.0
 # For a whole proof; when it was found, each of its steps had a budget. (Lean's default is 200,000.)
 PROOF_HEARTBEATS = 4_000_000
-Level = Literal["text", "compiled", "kernel", "judged"]
-
-
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """What became of one theorem. `level` is how far it came; `reason` is empty when accepted.
-
-    `heartbeats` is what Lean took for its command, in the thousands of the option `maxHeartbeats`: a
-    proof that takes more than Lean's default compiles elsewhere only below a `set_option`.
-    """
-
-    theorem: str
-    accepted: bool
-    reason: str
-    level: Level
-    axioms: tuple[str, ...] = ()
-    type: str = ""
-    leak_rule: LeakRule | None = None
-    source: str = ""
-    seconds: float = 0.0
-    heartbeats: int = 0
+TEXTS = 50  # proofs that one process compiles
 
 
 async def judge_proof(pool: Pool, goal: Statement, tactics: Sequence[str]) -> Verdict:
-    """Judge tactics as a proof of a pinned statement. Raises only for infrastructure and bad input."""
-    begun = time.monotonic()
+    """Judge tactics as a proof of a pinned statement. Raises only for infrastructure and bad input.
+
+    A process that compiled other proofs is asked before a fresh one is started. That is enough to
+    accept a proof, since whoever compiles it is not believed. It is not enough to refuse one.
+    """
+    if pool.has_spent:
+        with suppress(LeanError, StatementError):
+            verdict = await _judge_proof(pool, goal, tactics, "any")
+            if verdict.accepted:
+                return verdict
+    return await _judge_proof(pool, goal, tactics, "fresh")
+
+
+async def _judge_proof(pool: Pool, goal: Statement, tactics: Sequence[str], kind: Kind) -> Verdict:
+    begun, deadline = time.monotonic(), Deadline(JUDGE_SECONDS)
     text = statement.with_proof(goal, tactics)
     pinned = statement.with_sorry(goal)
 
@@ -63,14 +75,22 @@ async def judge_proof(pool: Pool, goal: Statement, tactics: Sequence[str]) -> Ve
     def verdict(reason: str, level: Level, found: Found | None = None) -> Verdict:
         return Verdict(
             found.name if found else statement.GOAL_NAME, not reason, reason, level,
-            found.axioms if found else (), found.type if found else "",
+            *_axioms(found), found.type if found else "",
             target.leak_rule if target else None, text, time.monotonic() - begun, heartbeats,
         )  # fmt: skip
 
     forbidden = rules.first_violation("\n".join(tactics))
     if forbidden:
         return verdict(forbidden, "text")
-    report = await _check(pool, text, pinned, target, heartbeats=PROOF_HEARTBEATS)
+    # As long as its steps might have taken when they were found.
+    at_most = pool.limits.request_seconds * (1 + len(tactics))
+    hidden = target.name if target else None
+    line = protocol.qed_compile(text, _gate(pool, pinned), pinned, hidden, PROOF_HEARTBEATS, pool.gate)
+    async with deadline.kept():
+        reply = await ask(pool, kind, line, text, deadline, at_most=at_most, texts=TEXTS)
+        report = await _verify(
+            pool, Compiled(reply), text, pinned, deadline, at_most, target, PROOF_HEARTBEATS
+        )
     if report.reference_errors:
         raise StatementError(f"the statement does not compile: {report.reference_errors[0]}")
     if not isinstance(goal, TheoremText) and len(report.reference_shape) != 1:
@@ -83,7 +103,7 @@ async def judge_proof(pool: Pool, goal: Statement, tactics: Sequence[str]) -> Ve
         raise StatementError("the theorem has no name, or a private one", hint="give it a name")
     wanted = named[-1].name
     heartbeats = report.heartbeats(wanted)
-    found = next((theorem for theorem in report.theorems if _bare(theorem.name) == _bare(wanted)), None)
+    found = next((theorem for theorem in report.theorems if bare(theorem.name) == bare(wanted)), None)
     reason, level = _decide(report, found, text)
     if not reason and (found is None or found.reference != "same"):
         reason, level = "it states something else than what was to be proved", "kernel"
@@ -99,38 +119,64 @@ async def judge_file(
     pool: Pool, source: str, reference: str | None = None, seconds: float = JUDGE_SECONDS
 ) -> list[Verdict]:
     """Judge every theorem of a file; with a reference, that it proves what the reference states."""
-    begun = time.monotonic()
-    written = declarations(source)
+    return (await examine_file(pool, source, reference, seconds)).verdicts
+
+
+async def examine_file(
+    pool: Pool, source: str, reference: str | None = None, seconds: float = JUDGE_SECONDS
+) -> FileVerdict:
+    """The same, and whether the file as a whole compiles. All of it within these seconds."""
+    begun, deadline = time.monotonic(), Deadline(seconds)
+    written = declarations(source, private=True)
 
     def verdict(name: str, reason: str, level: Level, found: Found | None = None) -> Verdict:
         return Verdict(
-            name, not reason, reason, level, found.axioms if found else (),
+            name, not reason, reason, level, *_axioms(found),
             found.type if found else "", None, source, time.monotonic() - begun,
             report.heartbeats(name),
         )  # fmt: skip
 
-    required = declarations(reference or "")
+    required = declarations(reference or "", private=True)
     if reference is not None and not required:
         raise StatementError("the reference states no theorem")
-    poison = _poison(source, reference)
-    if poison:
-        return refuse_all(source, poison)
-    report = await _check(pool, source, reference, seconds=seconds)
+    trusted = None if pool.gate else reference
+    danger = first_danger(source, trusted, notations=trusted is not None)
+    if danger:
+        return FileVerdict(refuse_all(source, danger[1]))
+    gate = _gate(pool, reference)
+    async with deadline.kept():
+        compiled = await compile_file(
+            pool,
+            lambda text: protocol.qed_compile(text, gate, reference, reference_gate=pool.gate),
+            source,
+            deadline,
+        )
+        try:
+            report = await _verify(pool, compiled, source, reference, deadline)
+        except LeanLost as error:
+            if not is_of_the_text(error):
+                raise
+            why = f"Lean dies of what the file declares, each time: {why_lost(error)}"
+            return FileVerdict(refuse_all(source, why), complaints(compiled, source))
     if report.reference_errors:
         raise StatementError(f"the reference does not compile: {report.reference_errors[0]}")
-    names = {_bare(d.name) for d in written}
+    names = {bare(d.name) for d in written}
+    lacking = {bare(name) for name in report.missing}
     verdicts = []
     for found in report.theorems:
         reason, level = _decide(report, found, source)
-        # Accepted ones that are private, or come of `where` clauses and structures, are not listed.
-        if reason or _bare(found.name) in names:
+        if not reason and bare(found.name) in lacking:
+            reason, level = "it is private here or in the reference, and not in both", "kernel"
+        # Accepted ones that come of `where` clauses and structures are not listed.
+        if reason or bare(found.name) in names:
             verdicts.append(verdict(found.name, reason, level, found))
-    seen = {_bare(v.theorem) for v in verdicts}
-    unseen = [d.name for d in (*required, *written) if _bare(d.name) not in seen]
-    absent = dict.fromkeys((*report.missing, *unseen))
+    seen = {bare(v.theorem) for v in verdicts}
+    wanted = [*report.missing, *(d.name for d in (*required, *written))]
+    absent = [name for name in dict.fromkeys(wanted) if bare(name) not in seen]
     verdicts += [verdict(name, _why_absent(report, name, source), "text") for name in absent]
-    order = {_bare(declaration.name): index for index, declaration in enumerate(written)}
-    return sorted(verdicts, key=lambda v: order.get(_bare(v.theorem), len(order)))
+    order = {bare(declaration.name): index for index, declaration in enumerate(written)}
+    verdicts.sort(key=lambda v: order.get(bare(v.theorem), len(order)))
+    return FileVerdict(verdicts, report.errors)
 
 
 async def complaint(pool: Pool, source: str, reference: str) -> tuple[bool, str]:
@@ -138,28 +184,16 @@ async def complaint(pool: Pool, source: str, reference: str) -> tuple[bool, str]
 
     A quick look, in a Lean that others have used: nothing found here is a proof, but much is none.
     """
-    poison = _poison(source, reference)
-    if poison:
-        return True, poison
+    danger = first_danger(source, reference, notations=True)
+    if danger:
+        return True, danger[1]
     async with pool.lease() as worker:
-        line = protocol.qed_compile(source, rules.gate(), reference, None, None)
+        line = protocol.qed_compile(source, rules.gate(notations=True), reference, None, None)
         compiled = await worker.request(line, timeout=JUDGE_SECONDS)
     protocol.raise_if_refused(compiled)
-    stated = [m["data"].strip() for m in _errors(compiled["referenceMessages"])]
-    said = stated or [m["data"].strip() for m in _errors(compiled["messages"])]
+    stated = [m["data"].strip() for m in errors_of(compiled["referenceMessages"])]
+    said = stated or [m["data"].strip() for m in errors_of(compiled["messages"])]
     return not stated, said[0] if said else ""
-
-
-def forbidden_import(imports: Sequence[str], reference: Sequence[str] | None) -> str:
-    """Why a file's imports rule it out; empty when they do not.
-
-    A reference means what it means with its own imports; a file of its own needs no metaprograms.
-    """
-    if reference is not None:
-        more = [name for name in imports if name not in reference and name != "Init"]
-        return f"it imports {more[0]}, which the reference does not" if more else ""
-    machinery = [name for name in imports if name.split(".")[0] == "Lean"]
-    return f"it imports {machinery[0]}, which is Lean's own machinery" if machinery else ""
 
 
 def refuse_all(source: str, reason: str) -> list[Verdict]:
@@ -172,52 +206,11 @@ def refuse_all(source: str, reason: str) -> list[Verdict]:
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
-    """A theorem as the REPL reports it."""
+class FileVerdict:
+    """What became of the theorems of a file, and what Lean says against any of its commands."""
 
-    name: str
-    type: str
-    axioms: tuple[str, ...]
-    constants: tuple[tuple[str, str], ...]
-    kernel: str | None
-    has_sorry: bool
-    reference: str | None
-    target: str | None
-    leak: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A command of the text, as Lean parsed it: its bytes, and what it took."""
-
-    kind: str
-    start: int
-    end: int
-    heartbeats: int
-
-
-@dataclass(frozen=True, slots=True)
-class Report:
-    """What `qed.compile` and `qed.verify` answered."""
-
-    commands: tuple[Command, ...]
-    places: dict[str, list[tuple[int, int]]]
-    reference_shape: tuple[str, ...]
-    errors: tuple[tuple[int, str], ...]
-    reference_errors: tuple[str, ...]
-    theorems: tuple[Found, ...]
-    missing: tuple[str, ...]
-    changed: tuple[str, ...]
-    bad_declarations: tuple[str, ...]
-
-    @property
-    def shape(self) -> tuple[str, ...]:
-        return tuple(command.kind for command in self.commands)
-
-    def heartbeats(self, theorem: str) -> int:
-        """What the command took that declares it."""
-        places = self.places.get(_bare(theorem), ())
-        return max((c.heartbeats for c in self.commands if (c.start, c.end) in places), default=0)
+    verdicts: list[Verdict]
+    errors: tuple[Complaint, ...] = ()
 
 
 def _decide(report: Report, found: Found | None, source: str) -> tuple[str, Level]:
@@ -231,50 +224,52 @@ def _decide(report: Report, found: Found | None, source: str) -> tuple[str, Leve
         return _first_error(report) or "it rests on `sorry`", "compiled"
     if found.kernel is not None:
         return f"the kernel refuses it: {found.kernel}", "compiled"
-    if found.reference == "differs" or found.target == "differs":
-        return "it states something else than what was to be proved", "kernel"
     if report.changed:
         return f"{report.changed[0]} is not what the reference says", "kernel"
-    if report.bad_declarations:
-        return f"it declares {report.bad_declarations[0]}", "kernel"
+    if found.reference == "differs" or found.target == "differs":
+        return "it states something else than what was to be proved", "kernel"
     foreign = [axiom for axiom in found.axioms if axiom not in rules.ALLOWED_AXIOMS]
     if foreign:
         return f"it rests on the axiom {', '.join(foreign)}", "kernel"
     return "", "judged"
 
 
+def _axioms(found: Found | None) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
+    """All axioms, where they are known, and those that were seen."""
+    if found is None:
+        return None, ()
+    known = found.axioms_complete and found.kernel is None
+    return found.axioms if known else None, found.axioms
+
+
 def _first_error(report: Report) -> str:
-    return f"it does not compile: {report.errors[0][1]}" if report.errors else ""
+    return f"it does not compile: {report.errors[0].said}" if report.errors else ""
 
 
 def _why_absent(report: Report, name: str, source: str) -> str:
-    return _said_against(report, name, source) or _first_error(report) or "it is not in the file"
+    if bare(name) in report.deaths:
+        return f"Lean dies of it, each time: {report.deaths[bare(name)]}"
+    said = _said_against(report, name, source)
+    kind = report.kinds.get(bare(name), "theorem")
+    if not said and kind != "theorem":
+        a = "an" if kind[0] in "aio" else "a"
+        there = "and a theorem in the reference"
+        return f"it is not in the file as a theorem: it is {a} {kind} here {there}"
+    return said or _first_error(report) or "it is not in the file"
 
 
 def _said_against(report: Report, name: str, source: str) -> str:
     """What the rules or Lean say about the command that declares a theorem of this name."""
-    raw = source.encode()
-    for start, end in report.places.get(_bare(name), ()):
-        forbidden = rules.first_violation(raw[start:end].decode(errors="replace"))
+    for index in report.places.get(bare(name), ()):
+        command = report.commands[index]
+        text = source.encode()[command.start : command.end].decode(errors="replace")
+        forbidden = rules.first_violation(text)
         if forbidden:
             return forbidden
-        for where, message in report.errors:
-            if start <= where < end:
-                return f"it does not compile: {message}"
+        said = next((error.said for error in report.errors if error.command == index), None)
+        if said:
+            return f"it does not compile: {said}"
     return ""
-
-
-def _places(commands: Sequence[Command], source: str) -> dict[str, list[tuple[int, int]]]:
-    """The byte ranges of the commands that declare a theorem, by its name."""
-    starts = [command.start for command in commands]
-    places: dict[str, list[tuple[int, int]]] = {}
-    for declaration in declarations(source):
-        at = len(source[: declaration.at].encode())
-        index = bisect_right(starts, at) - 1
-        if index >= 0 and at < commands[index].end:
-            place = commands[index].start, commands[index].end
-            places.setdefault(_bare(declaration.name), []).append(place)
-    return places
 
 
 def _leak(found: Found, target: str) -> str:
@@ -286,113 +281,39 @@ def _leak(found: Found, target: str) -> str:
     return f"it uses {found.leak} of {module}, which may rest on {target}"
 
 
-def _bare(name: str) -> str:
-    return name.replace("«", "").replace("»", "")
-
-
-def _poison(source: str, reference: str | None) -> str | None:
-    """A reason not to let Lean see this file at all.
-
-    What the reference, which is trusted, says in a line of its own may be said in the same line again.
-    """
-    trusted = {_line(reference or "", v.at) for v in rules.violations(reference or "")}
-    for violation in rules.violations(source):
-        if violation.dangerous and _line(source, violation.at) not in trusted:
-            return violation.reason
-    return None
-
-
-def _line(text: str, at: int) -> str:
-    end = text.find("\n", at)
-    return text[text.rfind("\n", 0, at) + 1 : len(text) if end < 0 else end].strip()
-
-
 # ------------------------------------------------------------------------ asking
 
 
-async def _check(
+def _gate(pool: Pool, reference: str | None) -> protocol.Gate:
+    """Notations of its own are for a file whose theorems a trusted text states."""
+    return rules.gate(notations=reference is not None and pool.gate is None)
+
+
+async def _verify(
     pool: Pool,
+    compiled: Compiled,
     file: str,
     reference: str | None,
+    deadline: Deadline,
+    at_most: float = math.inf,
     target: LibraryConstant | None = None,
-    seconds: float = JUDGE_SECONDS,
     heartbeats: int | None = None,
 ) -> Report:
-    """Compile in one Lean, verify in another; neither has seen an untrusted text before.
+    """What a second Lean says of what the first handed out.
 
-    The first sees this one, and is not believed: it only hands out declarations, as data. The second
-    sees the reference and that data, and asks its kernel; it stays clean, and verifies again.
+    The first has seen the text, and is not believed: it only hands out declarations, as data. The
+    second sees the reference and that data, and asks its kernel; it stays clean, and verifies again.
     """
-    async with pool.lease("fresh") as worker:
-        hidden = target.name if target else None
-        line = protocol.qed_compile(file, rules.gate(), reference, hidden, heartbeats)
-        compiled = await worker.request(line, timeout=seconds)
-        worker.retire()  # nobody is to use it again, and its successor starts meanwhile
-        protocol.raise_if_refused(compiled)
-    names = [d.name for text in (reference or "", file) for d in declarations(text)]
-    async with pool.lease("clean") as worker:
-        line = protocol.qed_verify(compiled.get("export"), names, reference, target, heartbeats)
-        verified = await worker.request(line, timeout=seconds, trusted=True)
-        if target and verified.get("error") == "index":
-            raise StatementError(f"the library has no theorem {target.name}")
-        protocol.raise_if_refused(verified)
+    names = [d.name for d in declarations(file, private=True)]
+    export = compiled.reply.get("export")
+    line = protocol.qed_verify(export, names, reference, target, heartbeats, pool.gate)
     try:
-        return _read(compiled, verified, file)
+        verified = await ask_twice(pool, "clean", line, file, deadline, trusted=True, at_most=at_most)
+    except RequestRefused as error:
+        if target and error.kind == "index":
+            raise StatementError(f"the library has no theorem {target.name}") from error
+        raise
+    try:
+        return read_report(compiled, verified, file)
     except (KeyError, TypeError, ValueError, IndexError) as error:
         raise ProtocolError(f"Lean answered the judge in an unknown shape ({error!r})") from error
-
-
-def _read(compiled: dict[str, Any], verified: dict[str, Any], file: str) -> Report:
-    lines = _line_starts(file)
-    commands = tuple(
-        Command(str(c["kind"]), int(c["boundary"][0]), int(c["boundary"][1]), int(c["heartbeats"]))
-        for c in compiled["commands"]
-    )
-    return Report(
-        commands=commands,
-        places=_places(commands, file),
-        reference_shape=tuple(c["kind"] for c in compiled["referenceCommands"]),
-        errors=tuple((_offset(lines, m), m["data"].strip()) for m in _errors(compiled["messages"])),
-        reference_errors=tuple(m["data"].strip() for m in _errors(compiled["referenceMessages"])),
-        theorems=tuple(_found(t) for t in verified["theorems"]),
-        missing=tuple(verified["missing"]),
-        changed=tuple(verified["changed"]),
-        bad_declarations=tuple(
-            f"{d['kind']} {d['name']}"
-            for d in verified["declarations"]
-            if d["isUnsafe"] and not any(part.startswith("_") for part in d["name"].split("."))
-        ),
-    )
-
-
-def _found(theorem: dict[str, Any]) -> Found:
-    return Found(
-        name=theorem["name"],
-        type=theorem["type"]["pp"],
-        axioms=tuple(theorem["axioms"]),
-        constants=tuple((c["name"], c["module"]) for c in theorem["constants"]),
-        kernel=theorem["kernel"],
-        has_sorry=theorem["hasSorry"],
-        reference=theorem["reference"],
-        target=theorem.get("target"),
-        leak=theorem.get("leak"),
-    )
-
-
-def _errors(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [m for m in messages if m["severity"] == "error"]
-
-
-def _line_starts(text: str) -> list[int]:
-    """Byte offset of each line."""
-    starts = [0]
-    for line in text.split("\n"):
-        starts.append(starts[-1] + len(line.encode()) + 1)
-    return starts
-
-
-def _offset(lines: Sequence[int], message: dict[str, Any]) -> int:
-    """Roughly where a message is: its line's start, moved by its column."""
-    position = message.get("pos") or {"line": 1, "column": 0}
-    line = min(int(position["line"]) - 1, len(lines) - 1)
-    return lines[int(line)] + int(position["column"])

@@ -23,7 +23,7 @@ from typing import Any, Literal, Self, TypeVar
 
 from burnqed.core.errors import LeanLost, LeanStartError, PoolClosed, RequestTimeout
 from burnqed.lean.process import LaunchSpec, LeanProcess, Limits
-from burnqed.lean.protocol import Reply
+from burnqed.lean.protocol import Gate, Reply
 
 T = TypeVar("T")
 
@@ -73,6 +73,9 @@ class Pool:
 
     Processes are started when first wanted. `spares` of them are started ahead of demand, where
     `size` leaves room, so that a lost worker costs no start-up time.
+
+    With a `gate` (see `rules`) the texts that proofs are started from, and that they are judged
+    against, are a stranger's: their commands pass it before they are elaborated.
     """
 
     def __init__(
@@ -84,6 +87,7 @@ class Pool:
         recycle_requests: int = 1000,
         recycle_seconds: float = 1800.0,
         spares: int = 1,
+        gate: Gate | None = None,
     ) -> None:
         self.size = default_size() if size is None else size
         if self.size < 1:
@@ -93,6 +97,7 @@ class Pool:
         self.recycle_requests = recycle_requests
         self.recycle_seconds = recycle_seconds
         self.spares = spares
+        self.gate = gate
         self.closed = False
         self._slots = [_Slot(self) for _ in range(self.size)]
         self._free = list(self._slots)
@@ -135,6 +140,11 @@ class Pool:
             if not waiter.done():
                 waiter.set_exception(PoolClosed("the pool was closed"))
         await asyncio.gather(*(slot.empty() for slot in self._slots))
+
+    @property
+    def has_spent(self) -> bool:
+        """Whether a process is free that has been asked something untrusted."""
+        return any(slot.condition == "spent" for slot in self._free)
 
     def stats(self) -> PoolStats:
         """A snapshot."""
@@ -213,9 +223,18 @@ class Worker:
         return self._pool.limits
 
     @property
+    def gate(self) -> Gate | None:
+        return self._pool.gate
+
+    @property
     def pid(self) -> int | None:
         """The process in its slot, for those who want to look at it (or kill it, in a test)."""
         return None if self.slot.process is None else self.slot.process.pid
+
+    @property
+    def requests(self) -> int:
+        """How much its process has been asked."""
+        return 0 if self.slot.process is None else self.slot.process.requests
 
     @property
     def alive(self) -> bool:

@@ -40,11 +40,16 @@ _NOISE_LINES, _NOISE_WIDTH = 40, 300  # kept of what stdout carries besides repl
 
 @dataclass(frozen=True, slots=True)
 class LaunchSpec:
-    """How to start a REPL. `env` is the child's whole environment: nothing is inherited."""
+    """How to start a REPL. `env` is the child's whole environment: nothing is inherited.
+
+    A `sealed` one is refused the network and other processes by the kernel, where that can (`guard`);
+    its command begins with a path.
+    """
 
     command: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path | None = None
+    sealed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +69,11 @@ class Limits:
     noise_bytes: int = 16 * 2**20
 
 
-def guarded(command: tuple[str, ...], stack_kb: int) -> tuple[str, ...]:
+def guarded(spec: LaunchSpec, stack_kb: int) -> tuple[str, ...]:
     """The command, run so that it ends when this thread does (see `guard`)."""
     python = (sys.executable, "-I", "-S")
-    return (*python, str(_GUARD), str(stack_kb), str(os.getpid()), "--", *command)
+    how = (str(stack_kb), str(os.getpid()), "sealed" if spec.sealed else "open")
+    return (*python, str(_GUARD), *how, "--", *spec.command)
 
 
 class LeanProcess:
@@ -91,7 +97,7 @@ class LeanProcess:
             # A session of its own: the kill reaches all of it, and Ctrl-C at the terminal does not.
             await asyncio.get_running_loop().subprocess_exec(
                 lambda: output,
-                *guarded(spec.command, limits.stack_kb),
+                *guarded(spec, limits.stack_kb),
                 env=dict(spec.env),
                 cwd=spec.cwd,
                 start_new_session=True,
@@ -144,7 +150,7 @@ class LeanProcess:
         raw = await self._wait(reply, limit)
         try:
             parsed = json.loads(raw)
-        except ValueError as error:
+        except (ValueError, RecursionError) as error:
             head = raw[:200].decode(errors="replace")
             self._output.fail(ProtocolError(f"the reply is no JSON ({error}): {head}"))
         if isinstance(self._output.fault, ProtocolError):
@@ -343,7 +349,9 @@ def _describe(returncode: int | None) -> str:
 
 
 def _last_line(text: str) -> str:
-    return text.rsplit("\n", 1)[-1][:_NOISE_WIDTH] or "it said nothing"
+    """Its last words. A line with a control character in front tells how far it was, not why."""
+    said = [line for line in text.split("\n") if line and not line.startswith("\x01")]
+    return said[-1][:_NOISE_WIDTH] if said else "it said nothing"
 
 
 def resident_bytes(pid: int) -> int:

@@ -8,6 +8,7 @@ apart, strictly (`strict`).
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,7 @@ from burnqed.core.errors import RequestRefused, StatementError
 from burnqed.core.types import (
     Certificate,
     Constant,
+    Cost,
     FileHole,
     Goal,
     Hypothesis,
@@ -34,6 +36,7 @@ from burnqed.lean.strict import a_bool, a_dict, a_list, a_str, an_int, strictly,
 from burnqed.lean.suggestions import suggestions
 
 Reply = dict[str, Any]
+Gate = Mapping[str, Sequence[str]]  # what a text may not contain; `rules.gate`
 
 # ------------------------------------------------------------------------------ requests
 
@@ -45,7 +48,7 @@ def request_line(command: str, **fields: Any) -> str:
     return f"{command} {json.dumps(given, ensure_ascii=False, separators=(',', ':'))}"
 
 
-def start(statement: Statement, negate: bool | None = None) -> str:
+def start(statement: Statement, negate: bool | None = None, gate: Gate | None = None) -> str:
     """The request that makes a statement's first state, or its negation's. Raises `StatementError`."""
     match statement:
         case Proposition(text, levels):
@@ -53,11 +56,12 @@ def start(statement: Statement, negate: bool | None = None) -> str:
         case LibraryConstant(name, leak):
             return request_line("goal.start", copyFrom=name, hide=True, leak=leak, negate=negate)
         case TheoremText():
-            return request_line("qed.start", file=with_sorry(statement), negate=negate)
+            return request_line("qed.start", file=with_sorry(statement), negate=negate, gate=gate)
         case FileHole(source, index):
-            return request_line("qed.start", file=source.replace("\r\n", "\n"), hole=index)
+            file = source.replace("\r\n", "\n")
+            return request_line("qed.start", file=file, hole=index, negate=negate, gate=gate)
         case Negation(negated):
-            return start(negated, negate=True)
+            return start(negated, True, gate)
         case Unreadable(why):
             raise StatementError(why)
 
@@ -96,15 +100,6 @@ def reset() -> str:
     return request_line("reset")
 
 
-def options_set(**options: bool | int) -> str:
-    """Pantograph's option names, such as `printExprAST=True`."""
-    return request_line("options.set", **options)
-
-
-def expr_echo(expr: str, type: str | None = None, levels: Sequence[str] = ()) -> str:
-    return request_line("expr.echo", expr=expr, type=type, levels=list(levels) or None)
-
-
 def env_inspect(
     name: str, *, value: bool = False, dependency: bool = False, source: bool = False
 ) -> str:
@@ -117,23 +112,6 @@ def env_catalog(module_prefix: str | None = None, *, invert: bool = False) -> st
 
 def env_module_read(module: str) -> str:
     return request_line("env.module_read", module=module)
-
-
-def env_add(
-    name: str,
-    value: str,
-    *,
-    type: str | None = None,
-    levels: Sequence[str] = (),
-    is_theorem: bool = True,
-) -> str:
-    given = list(levels) or None
-    fields = {"name": name, "levels": given, "type": type, "value": value}
-    return request_line("env.add", **fields, isTheorem=is_theorem)
-
-
-def env_parse(text: str, category: str) -> str:
-    return request_line("env.parse", input=text, category=category)
 
 
 def frontend_process(source: str, *, inherit_env: bool = False, new_constants: bool = False) -> str:
@@ -152,20 +130,24 @@ def qed_certify(state: int) -> str:
 
 def qed_theorems(modules: Sequence[str] = (), offset: int = 0, limit: int = 500, **more: bool) -> str:
     """One page of the library's theorems, of modules with these prefixes (`print`: with statements)."""
-    given = list(modules) or None
-    return request_line("qed.theorems", modules=given, offset=offset, limit=limit, **more)
+    return request_line(
+        "qed.theorems", modules=list(modules) or None, offset=offset, limit=limit, **more
+    )
 
 
 def qed_compile(
     file: str,
-    gate: Mapping[str, Sequence[str]],
+    gate: Gate,
     reference: str | None = None,
     target: str | None = None,
     heartbeats: int | None = None,
+    reference_gate: Gate | None = None,
 ) -> str:
     """With a `target`, a constant of the library, that theorem is hidden from automation."""
-    fields = {"reference": reference, "hide": [target] if target else None}
-    return request_line("qed.compile", file=file, gate=gate, maxHeartbeats=heartbeats, **fields)
+    return request_line(
+        "qed.compile", file=file, gate=gate, reference=reference, referenceGate=reference_gate,
+        hide=[target] if target else None, maxHeartbeats=heartbeats,
+    )  # fmt: skip
 
 
 def qed_verify(
@@ -174,17 +156,14 @@ def qed_verify(
     reference: str | None = None,
     target: LibraryConstant | None = None,
     heartbeats: int | None = None,
+    reference_gate: Gate | None = None,
 ) -> str:
     """`export` is what `qed.compile` handed out, in another process."""
     return request_line(
-        "qed.verify",
-        export=export,
-        written=list(written),
-        reference=reference,
-        target=target.name if target else None,
-        leak=target.leak_rule if target else None,
-        maxHeartbeats=heartbeats,
-    )
+        "qed.verify", export=export, written=list(written), reference=reference,
+        referenceGate=reference_gate, target=target.name if target else None,
+        leak=target.leak_rule if target else None, maxHeartbeats=heartbeats,
+    )  # fmt: skip
 
 
 # ------------------------------------------------------------------------------- replies
@@ -202,14 +181,14 @@ class StartReply:
 class StepReply:
     """What a tactic did. A refused one may still have left a `state`, which wants deleting.
 
-    `seconds` as Lean says, else 0; `constants` of the terms that it made, where they were asked for.
+    `cost` where Lean says it; `constants` of the terms that it made, where they were asked for.
     """
 
     state: int | None
     goals: tuple[Goal, ...] = ()
     messages: tuple[Message, ...] = ()
     refusal: Rejected | TimedOut | None = None
-    seconds: float = 0.0
+    cost: Cost | None = None
     constants: tuple[str, ...] = ()
 
     @property
@@ -279,14 +258,10 @@ def read_certificate(reply: Reply) -> Certificate:
     raise_if_refused(reply)
 
     def read(reply: Reply) -> Certificate:
-        return Certificate(
-            ok=a_bool(reply["ok"]),
-            desc=a_str(reply["desc"]),
-            axioms=tuple_of(a_str, reply["axioms"]),
-            constants=tuple_of(
-                lambda c: Constant(a_str(c["name"]), a_str(c["module"])), reply["constants"]
-            ),
-        )
+        seen = tuple_of(a_str, reply["axioms"])
+        used = tuple_of(lambda c: Constant(a_str(c["name"]), a_str(c["module"])), reply["constants"])
+        known = seen if a_bool(reply["axiomsComplete"]) else None
+        return Certificate(a_bool(reply["ok"]), a_str(reply["desc"]), known, seen, used)
 
     return strictly(read, reply)
 
@@ -321,31 +296,41 @@ def raise_if_refused(reply: Reply) -> None:
         raise RequestRefused(f"Lean refused the request ({kind}): {desc}", kind=kind, desc=desc)
 
 
+_PROGRESS = re.compile(r"^\x01at (\d+)$", re.MULTILINE)
+
+
+def read_progress(diagnostics: str) -> int | None:
+    """The byte of a text that `qed.compile` had come to when its process was lost."""
+    told = _PROGRESS.findall(diagnostics)
+    return int(told[-1]) if told else None
+
+
 _DETERMINISTIC_TIMEOUT = "(deterministic) timeout"
 
 
 def _step(reply: Reply) -> StepReply:
-    seconds = an_int(reply.get("us", 0)) / 1e6
+    heartbeats = an_int(reply["heartbeats"]) if "heartbeats" in reply else None
+    cost = Cost(an_int(reply["us"]) / 1e6, heartbeats) if "us" in reply else None
     if "error" in reply:
-        return _failed(a_str(reply["desc"]), reply["error"], seconds)
+        return _failed(a_str(reply["desc"]), reply["error"], cost)
     if "parseError" in reply:
-        return _failed(a_str(reply["parseError"]), "parse", seconds)
+        return _failed(a_str(reply["parseError"]), "parse", cost)
     if "leak" in reply:
         reason = f"it uses {a_str(reply['leak'])}, which is the theorem itself or may rest on it"
-        return StepReply(None, refusal=Rejected(reason, "leak"), seconds=seconds)
+        return StepReply(None, refusal=Rejected(reason, "leak"), cost=cost)
     messages = tuple_of(_message, reply["messages"])
     errors = "\n".join(m.text for m in messages if m.severity == "error")
     if "goals" not in reply:
         if not errors:
             raise ValueError("neither goals nor an error")
-        return _failed(errors, "tactic", seconds)
+        return _failed(errors, "tactic", cost)
     state, goals = an_int(reply["nextStateId"]), tuple_of(_goal, reply["goals"])
     refusal: Rejected | TimedOut | None = None
     if a_bool(reply["hasSorry"]):
         refusal = Rejected(errors or "the tactic leaves a sorry", "sorry")
     elif errors:
         # Logged instead of thrown: Lean went on, but what it went on with cannot be trusted.
-        refusal = _refusal(errors, "tactic", seconds)
+        refusal = _refusal(errors, "tactic", cost)
     elif not goals and a_bool(reply.get("rootHasMVar", False)):
         refusal = Rejected("no goal is left, but the proof has unassigned metavariables", "tactic")
     elif a_bool(reply.get("hasHoles", False)):
@@ -353,17 +338,17 @@ def _step(reply: Reply) -> StepReply:
     elif a_bool(reply.get("hasUnsafe", False)):
         refusal = Rejected("the tactic uses an unsafe definition", "tactic")
     constants = tuple_of(a_str, reply.get("usedConstants", []))
-    return StepReply(state, goals, messages, refusal, seconds, constants)
+    return StepReply(state, goals, messages, refusal, cost, constants)
 
 
-def _failed(text: str, kind: str, seconds: float) -> StepReply:
-    return StepReply(None, refusal=_refusal(text, kind, seconds), seconds=seconds)
+def _failed(text: str, kind: str, cost: Cost | None) -> StepReply:
+    return StepReply(None, refusal=_refusal(text, kind, cost), cost=cost)
 
 
-def _refusal(text: str, kind: str, seconds: float) -> Rejected | TimedOut:
+def _refusal(text: str, kind: str, cost: Cost | None) -> Rejected | TimedOut:
     """Lean reports running out of heartbeats as an error like any other; here they part."""
     if _DETERMINISTIC_TIMEOUT in text:
-        return TimedOut(seconds, deterministic=True)
+        return TimedOut(cost.seconds if cost else 0.0, deterministic=True)
     return Rejected(text, "parse" if kind == "parse" else "tactic")
 
 

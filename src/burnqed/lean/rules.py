@@ -13,6 +13,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from burnqed.lean.nesting import too_deep
 from burnqed.lean.tokens import CLOSERS, Token, tokenize
 
 ALLOWED_AXIOMS = frozenset({"propext", "Classical.choice", "Quot.sound"})
@@ -27,14 +28,16 @@ DECLARES = frozenset({
 })  # fmt: skip
 RUNS_CODE = frozenset({
     "run_tac", "run_elab", "run_cmd", "run_meta", "by_elab", "elab", "elab_rules", "macro",
-    "macro_rules", "syntax", "declare_syntax_cat", "notation", "notation3", "infix", "infixl",
-    "infixr", "prefix", "postfix", "binder_predicate", "unif_hint", "simproc", "dsimproc",
-    "simproc_decl", "dsimproc_decl", "builtin_simproc", "builtin_dsimproc", "simproc_pattern%",
+    "macro_rules", "syntax", "declare_syntax_cat", "notation3", "binder_predicate", "unif_hint",
+    "simproc", "dsimproc", "simproc_decl", "dsimproc_decl", "builtin_simproc",
+    "builtin_dsimproc", "simproc_pattern%",
     "register_simp_attr", "register_option", "register_builtin_option", "register_label_attr",
     "autoParam", "register_error_explanation", "set_library_suggestions", "builtin_grind_propagator",
     "declare_config_elab", "declare_simp_like_tactic",
     "declare_command_config_elab", "include_str", "eval%",
 })  # fmt: skip
+# They run nothing, but change what a text means: for files whose statements are pinned elsewhere.
+NOTATIONS = frozenset({"notation", "infix", "infixl", "infixr", "prefix", "postfix"})
 # `simp (maxSteps := k)` evaluates `k`; with these nothing that is evaluated has an effect.
 WORLD = frozenset({
     "IO", "BaseIO", "EIO", "ST", "EST", "RealWorld", "Void", "dbgTrace", "dbg_trace", "dbgTraceVal",
@@ -54,13 +57,14 @@ class Violation:
     reason: str
     at: int
     dangerous: bool = True
+    notation: bool = False
 
 
 _GROUPS = (
     (UNPROVED, "leaves something unproved", False),
     (COMPILED, "trusts compiled code", True),
     (DECLARES, "declares what nobody proved", True),
-    (RUNS_CODE, "runs code or changes the syntax", True),
+    (RUNS_CODE | NOTATIONS, "runs code or changes the syntax", True),
     (WORLD, "belongs to programs, not to proofs", True),
     (SEARCHES, "searches; put what it suggests in its place", False),
 )
@@ -88,7 +92,10 @@ COMMAND_KINDS = frozenset({
         "addDocString", "printSig", "printEqns", "where", "version", "grindPattern",
         "lemma",
     )
-} | {"lemma", "Mathlib.Tactic.lemma", "null"})  # fmt: skip
+} | {
+    "lemma", "Mathlib.Tactic.lemma", "null", "Lean.Parser.commandSeal__", "Lean.Parser.commandUnseal__",
+})  # fmt: skip
+NOTATION_KINDS = frozenset({"Lean.Parser.Command.notation", "Lean.Parser.Command.mixfix"})
 COMMANDS = frozenset({"#check", "#print", "#check_failure", "#synth", "#reduce", "#align"})
 OPTIONS = (
     "maxHeartbeats", "maxRecDepth", "maxSynthPendingDepth", "autoImplicit", "relaxedAutoImplicit",
@@ -106,8 +113,6 @@ ATTRIBUTES = frozenset({
     "implicit_reducible", "instance_reducible", "defeq", "wf_preprocess", "spec", "bitvec_to_nat",
     "int_toBitVec", "bv_normalize", "seval", "local", "scoped", "partial_fixpoint_monotone",
 })  # fmt: skip
-# Lean gives up at 512; its parser may run out of memory before it comes to that.
-MAX_NESTING = 1000
 SCRIPTS_THAT_DECEIVE = (
     "CYRILLIC",
     "ARMENIAN",
@@ -128,12 +133,11 @@ def violations(source: str) -> Iterator[Violation]:
     """Every reason to refuse this text (without its `import` lines)."""
     yield from _characters(source)
     tokens = tokenize(source)
-    depth = 0
+    deep = too_deep(source, tokens)
+    if deep:
+        yield Violation(deep.what, deep.at)
+        return
     for index, token in enumerate(tokens):
-        depth += (token.text in CLOSERS) - (token.text in CLOSERS.values())
-        if depth > MAX_NESTING:
-            yield Violation(f"brackets nested more than {MAX_NESTING} deep", token.start)
-            return
         after = tokens[index + 1].text if index + 1 < len(tokens) else ""
         before = tokens[index - 1] if index else None
         if token.kind == "broken":
@@ -165,7 +169,7 @@ def _words(source: str, token: Token, before: Token | None, after: str) -> Itera
         if part in ONLY_AS_TACTIC and not begins:
             continue
         what, dangerous = WORDS[part]
-        yield Violation(f"`{token.text}` {what}", token.start, dangerous)
+        yield Violation(f"`{token.text}` {what}", token.start, dangerous, part in NOTATIONS)
     if token.text not in WORDS and begins and "?" in token.text and SEARCH_TACTIC.fullmatch(token.text):
         yield Violation(
             f"`{token.text}` searches; put what it suggests in its place", token.start, False
@@ -185,14 +189,19 @@ def _is_meta(parts: Sequence[str]) -> bool:
 
 
 def _begins_tactic(source: str, token: Token, before: Token | None) -> bool:
-    line = source[source.rfind("\n", 0, token.start) + 1 : token.start]
-    return not line.strip() or before is None or before.text in BEFORE_A_TACTIC
+    if before is None or before.text in BEFORE_A_TACTIC:
+        return True
+    return "\n" in source[before.end : token.start]
 
 
 def _attributes(tokens: Sequence[Token], index: int) -> Iterator[Violation]:
     """The first word of each attribute between the brackets."""
     depth, starts = 1, True
-    for token in tokens[index + 1 :]:
+    for at in range(index + 1, len(tokens)):
+        token = tokens[at]
+        if token.text == "@[":
+            yield Violation("an attribute inside an attribute", token.start)
+            return
         if token.text in CLOSERS:
             depth += 1
         elif token.text in CLOSERS.values():
@@ -224,12 +233,12 @@ def _characters(source: str) -> Iterator[Violation]:
             )
 
 
-def gate() -> dict[str, list[str]]:
+def gate(notations: bool = False) -> dict[str, list[str]]:
     """The same rules for Lean's own parse of a text, as `qed.compile` takes them."""
-    dangerous = {word for word, (_, danger) in WORDS.items() if danger}
+    forbidden = {word for word, (_, danger) in WORDS.items() if danger} | SEARCHES | SEARCHES_OF_MATHLIB
     return {
-        "kinds": sorted(COMMAND_KINDS),
-        "words": sorted(dangerous | SEARCHES | SEARCHES_OF_MATHLIB),
+        "kinds": sorted(COMMAND_KINDS | NOTATION_KINDS if notations else COMMAND_KINDS),
+        "words": sorted(forbidden - NOTATIONS if notations else forbidden),
         "names": sorted(EVEN_DOTTED - UNPROVED),
         "options": list(OPTIONS),
         "attributes": sorted(ATTRIBUTES),

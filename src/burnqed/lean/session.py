@@ -23,7 +23,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import count
 from typing import TypeVar
@@ -39,6 +39,7 @@ from burnqed.core.types import (
     Advanced,
     Certificate,
     Closed,
+    Cost,
     Goal,
     ProofState,
     Rejected,
@@ -171,7 +172,7 @@ class Session:
             try:
                 reply = await self._run(lean_id, step, self._heartbeats)
             except RequestTimeout as timeout:
-                return TimedOut(timeout.seconds, deterministic=False)
+                return TimedOut(timeout.seconds, False, Cost(timeout.seconds))
             return self._outcome(step, reply)
 
         return await self._twice(attempt)
@@ -210,9 +211,7 @@ class Session:
                 self._no_batches(refusal)
         goal, resume = _one_or_all(step.goals, len(self._records[step.parent].goals))
         line = protocol.goal_tactic(lean_id, goal, step.tactic, resume=resume)
-        reply = protocol.read_step(await self._worker.request(line))
-        self._lean_seconds += reply.seconds
-        return reply
+        return protocol.read_step(await self._worker.request(line))  # it does not say how long it took
 
     async def _run_batch(
         self, lean_id: int, steps: Sequence[_Step], heartbeats: int | None
@@ -225,7 +224,7 @@ class Session:
             self._lean_seconds += timeout.seconds  # it did not say, but that is what it took
             raise
         replies = protocol.read_batch(reply, len(steps))
-        self._lean_seconds += sum(reply.seconds for reply in replies)
+        self._lean_seconds += sum(reply.cost.seconds for reply in replies if reply.cost)
         return replies
 
     def _no_batches(self, refusal: RequestRefused) -> None:
@@ -240,9 +239,11 @@ class Session:
             if home is not None:
                 self._garbage.append(home)
             assert reply.refusal is not None
-            return reply.refusal
+            return replace(reply.refusal, cost=reply.cost)
         state = self._remember(_Record(step, reply.goals, home))
-        return (Advanced if reply.goals else Closed)(state, reply.messages, reply.suggestions)
+        return (Advanced if reply.goals else Closed)(
+            state, reply.messages, reply.suggestions, reply.cost
+        )
 
     # -------------------------------------------------- where a state lives, and replay
 
@@ -293,7 +294,7 @@ class Session:
     async def _make_root(self, theorem: Theorem) -> tuple[tuple[int, int], tuple[Goal, ...]]:
         generation = await self._worker.ready()
         # A theorem's text has its file before it, which takes longer than any tactic may.
-        line = protocol.start(theorem.statement)
+        line = protocol.start(theorem.statement, gate=self._worker.gate)
         reply = await self._worker.request(line, timeout=START_SECONDS)
         started = protocol.read_start(reply, theorem.name)
         goals = started.goals

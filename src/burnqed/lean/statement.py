@@ -25,6 +25,9 @@ GOAL_NAME = "qed_goal"
 # Inside a type, a `:=` of its own goes with each of these.
 LOCAL = frozenset({"let", "have", "letI", "haveI"})
 _THEOREM, _MARK = re.compile(r"\b(theorem|lemma)\b"), re.compile(":=")
+# With hyphens, as some packages have («doc-gen4»). What else may stand in «» is in no file's name.
+_PART = r"[^\W\d][\w'!?-]*"
+_MODULE = re.compile(rf"(?:(?:{_PART}|«{_PART}»)(?:\.(?!\Z)|\Z))+")
 _TRIED = 8  # times that a `:=` of a theorem's type is taken for the one before its proof
 UNFINISHED = re.compile(r"\s*(:=\s*(by\s+)?sorry|:=\s*by|:=|by\s+sorry)\s*\Z")
 
@@ -55,13 +58,23 @@ def split_header(source: str) -> Source:
         at += 1
         if at < len(tokens) and tokens[at].text == "all":
             at += 1
-        if at >= len(tokens) or tokens[at].kind != "identifier":
-            raise StatementError("an `import` names no module")
+        name = source[tokens[at].start : tokens[at].end] if at < len(tokens) else ""
+        if not is_module_name(name):
+            line = source.count("\n", 0, tokens[at - 1].start) + 1
+            raise StatementError(
+                f"an `import` names no module: `{name:.80}` in line {line}",
+                hint="a module name is identifiers with dots between them, such as Std.Data.HashMap",
+            )
         imports.append(tokens[at].text)
         end = tokens[at].end
         at += 1
     blank = re.sub(r"[^\n]", " ", source[:end])
     return Source(tuple(imports), blank + source[end:])
+
+
+def is_module_name(text: str) -> bool:
+    """Whether a text is identifiers with dots between them, which may stand in «»."""
+    return _MODULE.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +85,10 @@ class Declaration:
     at: int
 
 
-def declarations(source: str) -> list[Declaration]:
+def declarations(source: str, private: bool = False) -> list[Declaration]:
     """The theorems of a text, by its tokens alone: Lean may not have seen it, or not understood it.
 
-    Private ones are left out: they are checked where something rests on them.
+    Private ones only when asked for: nobody else can use them.
     """
     found: list[Declaration] = []
     scopes: list[str] = []
@@ -83,7 +96,7 @@ def declarations(source: str) -> list[Declaration]:
     tokens = [edge, *tokenize(source), edge]
     for before, word, after in zip(tokens, tokens[1:], tokens[2:], strict=False):
         name = source[after.start : after.end] if after.kind == "identifier" else ""
-        if word.text in ("theorem", "lemma") and name and before.text != "private":
+        if word.text in ("theorem", "lemma") and name and (private or before.text != "private"):
             root = name.startswith("_root_.")
             prefix = "" if root else "".join(f"{scope}." for scope in scopes if scope)
             found.append(Declaration(prefix + name.removeprefix("_root_."), word.start))

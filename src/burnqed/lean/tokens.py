@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Literal
+from functools import lru_cache
+from typing import Literal, NamedTuple
 
 Kind = Literal["identifier", "number", "string", "symbol", "broken"]
 
@@ -23,31 +23,40 @@ CLOSERS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "@[": "]", "⟦": "⟧", 
 MAX_INTERPOLATION = 3
 ESCAPES = frozenset("\\\"'nrtxu\n ")
 NUMBER = re.compile(r"0[xX][0-9a-fA-F_]+|0[bB][01_]+|0[oO][0-7_]+|[0-9][0-9_]*")
+BLANK = re.compile(r"\s+")
+# Superscript digits are operators to Lean (`x⁻¹`), subscripts are part of a name.
+PLAIN = re.compile(r"(?:[^\W⁰¹²³⁴⁵⁶⁷⁸⁹λΠΣ]|['!?])+")
 RAW_STRING = re.compile(r'r#*"')
 CHARACTER = re.compile(r"""'(?:[^'\\\n]|\\(?:[\\"'nrt ]|x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}))'""")
 
 
-@dataclass(frozen=True, slots=True)
-class Token:
+class Token(NamedTuple):
     kind: Kind
     text: str
     start: int
     end: int
 
 
-def tokenize(source: str) -> list[Token]:
+@lru_cache(maxsize=4)  # a file and its reference are each looked at several times
+def tokenize(source: str) -> tuple[Token, ...]:
     """All tokens outside comments. Never fails: what cannot be read is a symbol."""
-    return list(_tokens(source, 0, len(source)))
+    return tuple(_tokens(source, 0, len(source)))
 
 
 def _tokens(source: str, at: int, end: int, depth: int = 0) -> Iterator[Token]:
     kind: Kind | Literal["comment"]
     while at < end:
         char = source[at]
-        long = next((s for s in LONG_SYMBOLS if source.startswith(s, at)), None)
-        if char.isspace():
-            at += 1
+        if blank := BLANK.match(source, at, end):
+            at = blank.end()
             continue
+        if _starts_identifier(char) and not RAW_STRING.match(source, at, end):
+            stop, text = _identifier(source, at, end)
+            closed = source.count("«", at, stop) == source.count("»", at, stop)
+            yield Token("identifier" if closed else "broken", text, at, stop)
+            at = stop
+            continue
+        long = next((s for s in LONG_SYMBOLS if source.startswith(s, at)), None)
         if long is None and source.startswith("--", at):
             newline = source.find("\n", at, end)
             at = end if newline < 0 else newline
@@ -56,16 +65,10 @@ def _tokens(source: str, at: int, end: int, depth: int = 0) -> Iterator[Token]:
             stop, kind = _comment(source, at, end)
         elif char == '"':
             stop, kind = _string(source, at, end, depth)
-        elif char == "r" and RAW_STRING.match(source, at, end):
+        elif char == "r":
             stop, kind = _raw_string(source, at, end)
         elif char == "'" and (stop_char := _character_end(source, at, end)):
             stop, kind = stop_char, "string"
-        elif _starts_identifier(char):
-            stop, text = _identifier(source, at, end)
-            closed = source.count("«", at, stop) == source.count("»", at, stop)
-            yield Token("identifier" if closed else "broken", text, at, stop)
-            at = stop
-            continue
         elif number := NUMBER.match(source, at, end):
             stop, kind = number.end(), "number"
         elif char == "#" and _starts_command(source, at, end):
@@ -77,7 +80,7 @@ def _tokens(source: str, at: int, end: int, depth: int = 0) -> Iterator[Token]:
             stop, kind = at + len(long or char), "symbol"
         if kind != "comment":
             yield Token(kind, source[at:stop], at, stop)
-        if char == '"' and _is_interpolated(source, at):
+        if char == '"' and depth <= MAX_INTERPOLATION and _is_interpolated(source, at):
             yield from _interpolated(source, at + 1, stop - 1, depth)
         at = stop
 
@@ -171,12 +174,7 @@ def _starts_command(source: str, at: int, end: int) -> bool:
 
 
 def _starts_identifier(char: str) -> bool:
-    return char == "«" or (_continues_identifier(char) and not char.isdigit() and char not in "'!?")
-
-
-def _continues_identifier(char: str) -> bool:
-    # Superscript digits are operators to Lean (`x⁻¹`), subscripts are part of a name.
-    return char in "_'!?₀₁₂₃₄₅₆₇₈₉" or (char.isalnum() and char not in "⁰¹²³⁴⁵⁶⁷⁸⁹λΠΣ")
+    return char == "«" or (char not in "'!?" and not char.isdigit() and PLAIN.match(char) is not None)
 
 
 def _identifier(source: str, at: int, end: int) -> tuple[int, str]:
@@ -188,9 +186,8 @@ def _identifier(source: str, at: int, end: int) -> tuple[int, str]:
             stop = end if close < 0 else close + 1
             parts.append(source[at + 1 : stop].rstrip("»"))
         else:
-            stop = at
-            while stop < end and _continues_identifier(source[stop]):
-                stop += 1
+            plain = PLAIN.match(source, at, end)
+            stop = plain.end() if plain else at
             parts.append(source[at:stop])
         at = stop
         dotted = at + 1 < end and source[at] == "."

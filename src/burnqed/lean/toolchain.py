@@ -17,32 +17,51 @@ from pathlib import Path
 from typing import Literal, get_args
 
 from burnqed.core.cache import cache_root
-from burnqed.core.errors import ConfigError, SetupError
+from burnqed.core.errors import ConfigError, InputError, SetupError
 from burnqed.lean import repl
 from burnqed.lean.embedded import install, launch, package, snapshot
 from burnqed.lean.embedded.progress import Progress
+from burnqed.lean.embedded.snapshot import BOOT_SECONDS, Wanted
 from burnqed.lean.process import LaunchSpec
+from burnqed.lean.statement import is_module_name
 
 Kind = Literal["embedded", "native", "pantograph"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DEFAULT_MODULES = ("Init",)
 ASK_SECONDS = 600.0  # `lake env` may have to fetch a toolchain first
+_OPTION = re.compile(r"--[A-Za-z][\w.]*=.*")
 # Of the user's environment a native Lean needs these; the rest is none of its business.
 INHERITED = ("PATH", "HOME", "ELAN_HOME", "LAKE_HOME", "TMPDIR", "LANG")
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """A Lean that was found. `launch` takes REPL arguments: modules and `--option=value`."""
+    """A Lean that was found. `start` makes its command line; `launch` looks at what it is made of."""
 
     kind: Kind
     version: str
     where: Path
-    launch: Callable[[Sequence[str]], LaunchSpec]
+    start: Callable[[Wanted], LaunchSpec]
 
     @property
     def label(self) -> str:
         return f"{self.kind} Lean {self.version}"
+
+    def launch(
+        self, modules: Sequence[str], options: Sequence[str] = (), seconds: float = BOOT_SECONDS
+    ) -> LaunchSpec:
+        """How to start a REPL with these modules, by default Init, and options `--name=value`.
+
+        The modules may come from anybody's file: nothing in them is an option, and what they take to
+        be set up ends after these seconds.
+        """
+        for module in modules:
+            if not is_module_name(module):
+                raise InputError(f"no module {module!r:.80}: that is no name of one")
+        for option in options:
+            if not _OPTION.fullmatch(option):
+                raise InputError(f"unknown option {option}", hint="Lean's options are --name=value")
+        return self.start(Wanted(tuple(modules) or DEFAULT_MODULES, tuple(options), seconds))
 
 
 def find(progress: Progress, kind: str | None = None, project: Path | None = None) -> Toolchain:
@@ -70,8 +89,8 @@ def embedded(progress: Progress) -> Toolchain:
     """The embedded Lean, set up now if it is not yet."""
     installation = install.ensure(progress)
 
-    def start(arguments: Sequence[str]) -> LaunchSpec:
-        memory = snapshot.ensure(installation, arguments or DEFAULT_MODULES, progress)
+    def start(wanted: Wanted) -> LaunchSpec:
+        memory = snapshot.ensure(installation, wanted, progress)
         return launch.serve_spec(installation, memory)
 
     return Toolchain("embedded", package.LEAN_VERSION, installation.root, start)
@@ -105,8 +124,8 @@ def native(project: Path | None = None) -> Toolchain:
     prefix = Path(_ask(lean, project, str(lean), "--print-prefix"))
     binary = prefix / "bin" / "lean" if (prefix / "bin" / "lean").is_file() else lean
 
-    def start(arguments: Sequence[str]) -> LaunchSpec:
-        command = (str(binary), "--run", str(_repl_file()), *(arguments or DEFAULT_MODULES))
+    def start(wanted: Wanted) -> LaunchSpec:
+        command = (str(binary), "--run", str(_repl_file()), *wanted.arguments)
         return LaunchSpec(command, env, project)
 
     number = re.search(r"version ([^,\s)]+)", version)
@@ -163,8 +182,8 @@ def pantograph(project: Path | None = None) -> Toolchain:
     if project is not None and lean is not None:
         env |= _lake_environment(lean, project)
 
-    def start(arguments: Sequence[str]) -> LaunchSpec:
-        return LaunchSpec((found, *(arguments or DEFAULT_MODULES)), env, project)
+    def start(wanted: Wanted) -> LaunchSpec:
+        return LaunchSpec((found, *wanted.modules, *wanted.options), env, project)
 
     version = _ask(where, project, found, "--version")
     return Toolchain("pantograph", version, where, start)

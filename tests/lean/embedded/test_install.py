@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -9,6 +10,7 @@ import pytest
 
 from burnqed.core.errors import CorruptError, InputError
 from burnqed.lean.embedded import glue, install, package, snapshot
+from burnqed.lean.embedded.progress import Silent
 
 
 @pytest.fixture
@@ -71,9 +73,42 @@ def test_glue_of_another_build_is_refused() -> None:
         glue.replace("aa", "a", "b")
 
 
+def test_one_snapshot_for_what_is_the_same(made: Path) -> None:
+    """Any file may import modules: those of Init are there with Init, and their order is nothing."""
+    installation = install.Installation(made)
+
+    def path(*modules: str, options: tuple[str, ...] = ()) -> Path:
+        return snapshot.snapshot_path(installation, snapshot.Wanted(modules, options))
+
+    assert path("Init", "Init.Data.Nat", "Init.Omega") == path("Init")
+    assert path("Init", "Std", "Lean", "Std") == path("Init", "Lean", "Std")
+    assert len({path("Init"), path("Std"), path("Init", "Std"), path("Init", options=("--a=1",))}) == 4
+
+
+def test_no_file_pushes_a_whole_library_out(made: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    installation = install.Installation(made)
+    installation.snapshots.mkdir(exist_ok=True)
+
+    def make(_: object, path: Path, *__: object) -> None:
+        path.write_bytes(b"memory")
+        path.with_suffix(".json").write_text(json.dumps(install.record(path)))
+
+    monkeypatch.setattr(snapshot, "_make", make)
+    monkeypatch.setattr(snapshot, "check_modules", lambda *_: None)
+    useful = [("Init",), ("Init", "Std"), ("Init", "Lean"), ("Init", "Lean", "Std")]
+    for modules in useful:
+        snapshot.ensure(installation, snapshot.Wanted(modules), Silent())
+    for number in range(20):
+        wanted = snapshot.Wanted(("Init", f"Std.M{number}"), ("--a=1",) if number % 2 else ())
+        assert snapshot.ensure(installation, wanted, Silent()).is_file()
+    kept = {path.name.rsplit("-", 1)[0] for path in installation.snapshots.glob("*.memory")}
+    assert {"-".join(modules) for modules in useful} < kept
+    assert len(kept) <= len(useful) + snapshot.KEPT_OTHERS
+
+
 def test_a_module_that_is_not_there_is_named(made: Path) -> None:
     installation = install.Installation(made)
-    snapshot.check_modules(installation, ["Init", "--maxRecDepth=100"])
-    for name in ("Mathlib", "../Init", "Init.", ""):
+    snapshot.check_modules(installation, ["Init"])
+    for name in ("Mathlib", "../Init", "Init.", "", "--maxRecDepth=100"):
         with pytest.raises(InputError, match="no module"):
             snapshot.check_modules(installation, [name])

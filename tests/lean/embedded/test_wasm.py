@@ -32,10 +32,12 @@ def small_module() -> bytes:
         return wasm.section(kind, content)
 
     exports = [
-        wasm.export_entry("seven", 0, 0),
-        wasm.export_entry("nine", 0, 1),
-        wasm.export_entry("also_nine", 0, 1),
-        wasm.export_entry("address", 3, 0),
+        wasm.export_entry("l_seven", 0, 0),
+        wasm.export_entry("l_nine", 0, 1),
+        wasm.export_entry("lean_nine", 0, 1),
+        wasm.export_entry("l_address", 3, 0),
+        wasm.export_entry("system", 0, 0),
+        wasm.export_entry("environ", 3, 0),
         wasm.export_entry("table", 1, 0),
     ]
     return b"\0asm\1\0\0\0" + b"".join([
@@ -52,11 +54,12 @@ def small_module() -> bytes:
 
 def test_exports_become_table_entries(tmp_path: Path) -> None:
     rewritten = wasm.rewrite(small_module(), {"table"}.__contains__)
-    assert rewritten.symbols["nine"] == rewritten.symbols["also_nine"]
-    assert rewritten.symbols["address"] == 70000
+    assert rewritten.symbols["l_nine"] == rewritten.symbols["lean_nine"]
+    assert rewritten.symbols["l_address"] == 70000
+    assert set(rewritten.symbols) == {"l_seven", "l_nine", "lean_nine", "l_address"}, "Lean's own only"
     file = tmp_path / "small.wasm"
     file.write_bytes(rewritten.module)
-    slots = [str(rewritten.symbols[name]) for name in ("seven", "nine", "also_nine")]
+    slots = [str(rewritten.symbols[name]) for name in ("l_seven", "l_nine", "lean_nine")]
     node = [str(package.node_executable()), "-e", RUN, str(file), *slots]
     out = subprocess.run(node, capture_output=True, text=True, timeout=60, check=True)
     seen = json.loads(out.stdout)

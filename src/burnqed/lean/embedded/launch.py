@@ -18,6 +18,7 @@ NODE_FLAGS = (
     "--max-semi-space-size=8",
     # Twice V8's own: a process that judges one proof ends before optimised code has paid for itself.
     "--wasm-tiering-budget=30000000",
+    "--disallow-code-generation-from-strings",  # a wall: no `eval`, should anything come to call it
 )
 
 
@@ -25,20 +26,26 @@ def _spec(installation: Installation, *arguments: str, flags: Sequence[str] = ()
     node = str(package.node_executable())
     command = (node, *NODE_FLAGS, *flags, str(LAUNCHER), *arguments)
     env = {"LEAN_DIST": str(installation.root), "LEAN_LIBRARY": str(installation.library)}
-    return LaunchSpec(command, env, installation.root)
+    return LaunchSpec(command, env, installation.root, sealed=True)
+
+
+def permissions(*readable: Path) -> tuple[str, ...]:
+    """A second wall behind the file system that Lean is shown: Node itself may read these folders, and
+    may neither write a file nor start a process. (Its series 24 has no permission for the network:
+    there the kernel is asked, see `guard`.)
+    """
+    reading = (f"--allow-fs-read={path}" for path in readable)
+    return ("--no-warnings", "--permission", "--allow-worker", *reading)
 
 
 def serve_spec(installation: Installation, snapshot: Path) -> LaunchSpec:
     """A worker: restores the snapshot and answers requests."""
-    # A second wall behind the file system that Lean is shown: Node itself may read these two
-    # folders, and may neither write a file nor start a process.
-    readable = (installation.root, LAUNCHER.parent)
-    walls = ("--permission", "--allow-worker", *(f"--allow-fs-read={path}" for path in readable))
-    return _spec(installation, "serve", str(snapshot), flags=("--no-warnings", *walls))
+    walls = permissions(installation.root, LAUNCHER.parent)
+    return _spec(installation, "serve", str(snapshot), flags=walls)
 
 
 def boot_spec(installation: Installation, snapshot: Path, arguments: Sequence[str]) -> LaunchSpec:
     """The one long start that makes a snapshot; run under the guard, since it is no worker."""
     source = snapshot.with_suffix(".lean")
     spec = _spec(installation, "boot", str(snapshot), str(source), str(repl.WARM_UP), *arguments)
-    return LaunchSpec(process.guarded(spec.command, Limits().stack_kb), spec.env, spec.cwd)
+    return LaunchSpec(process.guarded(spec, Limits().stack_kb), spec.env, spec.cwd)

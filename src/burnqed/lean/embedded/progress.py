@@ -6,9 +6,10 @@ import sys
 from types import TracebackType
 from typing import Protocol, Self
 
-from rich.console import Console
 from rich.progress import BarColumn, TaskID, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 from rich.progress import Progress as Bars
+
+from burnqed.core import screen
 
 
 class Progress(Protocol):
@@ -33,11 +34,12 @@ class Terminal:
     """Bars on stderr; plain lines when stderr is no terminal, so that logs stay readable."""
 
     def __init__(self) -> None:
-        console = Console(stderr=True)
+        console = screen.console(stderr=True)
         self._lines = not console.is_terminal
         self._bars = Bars(
-            TextColumn("{task.description:<32}"), BarColumn(), TextColumn("{task.percentage:>3.0f}%"),
-            TimeElapsedColumn(), TimeRemainingColumn(), console=console, disable=self._lines,
+            TextColumn("{task.description:<32}", markup=False), BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"), TimeElapsedColumn(), TimeRemainingColumn(),
+            console=console, disable=self._lines,
         )  # fmt: skip
         self._task: TaskID | None = None
         self._total = 0

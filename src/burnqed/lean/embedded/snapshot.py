@@ -12,6 +12,7 @@ import json
 import os
 import subprocess
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from burnqed.core.cache import lock
@@ -21,16 +22,46 @@ from burnqed.lean.embedded.install import Installation, record, unchanged, write
 from burnqed.lean.embedded.launch import LAUNCHER, boot_spec
 from burnqed.lean.embedded.progress import Progress
 from burnqed.lean.process import LaunchSpec
+from burnqed.lean.statement import is_module_name
 
 BOOT_SECONDS = 600.0
-KEPT = 6  # snapshots of other module lists and older versions, newest first
+WHOLE = frozenset({"Init", "Std", "Lean"})
+KEPT, KEPT_OTHERS = 6, 2  # of whole libraries, and of other lists of modules; the last used ones
 
 
-def snapshot_path(installation: Installation, arguments: Sequence[str]) -> Path:
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a REPL is started with. Options are apart: a file names modules, and no option."""
+
+    modules: tuple[str, ...]
+    options: tuple[str, ...] = ()
+    seconds: float = BOOT_SECONDS
+
+    @property
+    def arguments(self) -> tuple[str, ...]:
+        """As the REPL reads them: options, `--`, modules; modules alone where there are no options."""
+        return (*self.options, "--", *self.modules) if self.options else self.modules
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether it is of whole libraries: a few lists, where of others any file may name one."""
+        return not self.options and WHOLE.issuperset(self.modules)
+
+
+def canonical(wanted: Wanted) -> Wanted:
+    """One name for what is the same: all of Init is there with Init, in whatever order."""
+    if "Init" not in wanted.modules:
+        return wanted
+    more = sorted({m for m in wanted.modules if m.split(".")[0] != "Init"})
+    return replace(wanted, modules=("Init", *more))
+
+
+def snapshot_path(installation: Installation, wanted: Wanted) -> Path:
+    wanted = canonical(wanted)
     digest = hashlib.sha256()
-    for part in (LAUNCHER.read_bytes(), repl.digest().encode(), "\0".join(arguments).encode()):
+    for part in (LAUNCHER.read_bytes(), repl.digest().encode(), "\0".join(wanted.arguments).encode()):
         digest.update(len(part).to_bytes(8, "little") + part)
-    name = "-".join(a for a in arguments if not a.startswith("-"))[:60] or "Init"
+    name = "-".join((*wanted.modules, *(["options"] if wanted.options else [])))[:60]
     return installation.snapshots / f"{name}-{digest.hexdigest()[:12]}.memory"
 
 
@@ -43,53 +74,49 @@ def is_whole(path: Path, thorough: bool = False) -> bool:
 
 
 def ensure(
-    installation: Installation,
-    arguments: Sequence[str],
-    progress: Progress,
-    thorough: bool = False,
+    installation: Installation, wanted: Wanted, progress: Progress, thorough: bool = False
 ) -> Path:
     """The snapshot for these modules and options, made now if it is not there or not whole."""
-    path = snapshot_path(installation, arguments)
+    wanted = canonical(wanted)
+    path = snapshot_path(installation, wanted)
     if is_whole(path, thorough):
         os.utime(path.with_suffix(".json"))  # used just now: the last to be dropped
         return path
-    check_modules(installation, arguments)
+    check_modules(installation, wanted.modules)
     held = lock(path)
     try:
         if not is_whole(path, thorough):
-            _make(installation, path, arguments, progress)
+            _make(installation, path, wanted, progress)
             _drop_old(installation.snapshots)
     finally:
         held.release()
     return path
 
 
-def check_modules(installation: Installation, arguments: Sequence[str]) -> None:
+def check_modules(installation: Installation, modules: Sequence[str]) -> None:
     """A module that is not in the library is the user's mistake, and is named before Lean starts."""
-    for module in arguments:
-        if module.startswith("--") and "=" in module:
-            continue
-        if module.startswith("-"):
-            raise InputError(f"unknown option {module}", hint="Lean's options are --name=value")
+    for module in modules:
         parts = module.split(".")
         file = installation.library.joinpath(*parts).with_suffix(".olean")
-        if not all(parts) or "/" in module or not file.is_file():
+        if not is_module_name(module) or not file.is_file():
             raise InputError(
                 f"no module {module} in the embedded Lean",
                 hint="it has Init, Std and Lean; Mathlib needs a native Lean in a lake project",
             )
 
 
-def _make(installation: Installation, path: Path, arguments: Sequence[str], progress: Progress) -> None:
-    progress.stage(f"starting Lean once ({' '.join(arguments)})")
+def _make(installation: Installation, path: Path, wanted: Wanted, progress: Progress) -> None:
+    said = " ".join((*wanted.modules, *wanted.options))
+    progress.stage(f"starting Lean once ({said})")
     scratch = path.with_suffix(".new")
-    spec = boot_spec(installation, scratch, arguments)
+    spec = boot_spec(installation, scratch, wanted.arguments)
     scratch.with_suffix(".lean").write_text(repl.source())
     try:
-        result = _run(spec)
+        # Whole libraries are part of the installation; for what a file wants besides, it has its time.
+        result = _run(spec, BOOT_SECONDS if wanted.is_whole else wanted.seconds)
         if result.returncode or not scratch.exists():
             raise SetupError(
-                f"Lean did not start with {' '.join(arguments)}: {_reason(result.stderr)}",
+                f"Lean did not start with {said}: {_reason(result.stderr)}",
                 hint="burn-qed lean install --force makes the installation anew",
             )
         scratch.replace(path)
@@ -99,14 +126,17 @@ def _make(installation: Installation, path: Path, arguments: Sequence[str], prog
         scratch.with_suffix(".lean").unlink(missing_ok=True)
 
 
-def _run(spec: LaunchSpec) -> subprocess.CompletedProcess[str]:
+def _run(spec: LaunchSpec, seconds: float) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             spec.command, env=dict(spec.env), cwd=spec.cwd, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, errors="replace", timeout=BOOT_SECONDS, check=False,
+            capture_output=True, text=True, errors="replace", timeout=seconds, check=False,
         )  # fmt: skip
     except subprocess.TimeoutExpired:
-        raise SetupError(f"Lean did not start within {BOOT_SECONDS:.0f} s") from None
+        raise SetupError(
+            f"Lean did not start within {seconds:.0f} s",
+            hint="burn-qed lean install MODULE… starts it once, and keeps that",
+        ) from None
 
 
 def _reason(text: str) -> str:
@@ -117,12 +147,17 @@ def _reason(text: str) -> str:
 
 
 def _drop_old(folder: Path) -> None:
+    """Lists of modules that files came with push out each other, and never a whole library."""
+
     def used(path: Path) -> float:
         try:
             return path.with_suffix(".json").stat().st_mtime
         except OSError:
             return 0.0
 
-    for path in sorted(folder.glob("*.memory"), key=used, reverse=True)[KEPT:]:
+    newest = sorted(folder.glob("*.memory"), key=used, reverse=True)
+    whole = [path for path in newest if WHOLE.issuperset(path.stem.split("-")[:-1])]
+    others = [path for path in newest if path not in whole]
+    for path in (*whole[KEPT:], *others[KEPT_OTHERS:]):
         path.unlink(missing_ok=True)
         path.with_suffix(".json").unlink(missing_ok=True)

@@ -24,6 +24,7 @@ from typing import IO, Any
 
 from burnqed.core.cache import cache_root, lock
 from burnqed.core.errors import CorruptError, InputError, SetupError
+from burnqed.core.storage import remedy
 from burnqed.lean.embedded import install, package
 from burnqed.lean.embedded.bundle import (
     FORMAT,
@@ -84,7 +85,7 @@ def unpack(given: Path, progress: Progress, anew: bool = False) -> list[tuple[Th
     except OSError as error:
         raise SetupError(
             f"cannot unpack {name} into {cache_root()}: {error.strerror or error}",
-            hint="free the disk or the rights, or set BURN_QED_CACHE to another folder",
+            hint=remedy(error, root, "set BURN_QED_CACHE to another folder"),
         ) from error
     finally:
         held.release()
@@ -327,7 +328,8 @@ def _adopt(wanted: Sequence[Thing], scratch: Path, name: str) -> None:
     """Rename each thing into its place; what was there goes with the scratch folder."""
     for thing in wanted:
         if thing.kind == "node":
-            (scratch / thing.place).chmod(0o755)
+            mode = (scratch / thing.place).stat().st_mode
+            (scratch / thing.place).chmod(mode | (mode & 0o444) >> 2)  # whoever reads it runs it
             package.node_version(scratch / thing.place)
         if thing.kind == "lean":
             wrong = install.faults(scratch / thing.place)

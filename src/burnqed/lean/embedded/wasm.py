@@ -6,6 +6,9 @@ function objects. Here the exports become entries of the module's own function t
 an index, the table is filled by the engine when the module is instantiated (in the same order in
 every thread), and the names go into a side file that is read only when a name is looked up.
 
+Only Lean's own names can be looked up. A Lean file may say `@[export NAME, extern "NAME"]` of any name,
+and the interpreter then calls what `dlsym` finds: in the C library, that is `system` and `dlopen`.
+
 Mutable globals are exported as well, since a memory snapshot has to save and restore them; the table
 becomes an import, so that another module can call through it (`catching`).
 """
@@ -22,15 +25,18 @@ FUNCTION_KIND, TABLE_KIND, MEMORY_KIND, GLOBAL_KIND, TAG_KIND = range(5)
 I32_CONST, END = 0x41, 0x0B
 MUTABLE_GLOBAL_PREFIX = "mutable_global_"
 TABLE_NAME = "__indirect_function_table"
+# What the interpreter asks for: a declaration's compiled code, by its mangled name or by the one that
+# Lean's library exports it under, and the initialiser of a module.
+LEAN_NAMES = ("l_", "lean_", "initialize_")
 
 
 @dataclass(frozen=True, slots=True)
 class Rewritten:
-    """A module and what `dlsym` needs to know about it."""
+    """A module and where things are in it."""
 
     module: bytes
     symbols: dict[str, int]
-    """Name to function-table index (functions) or memory address (data)."""
+    """Name to function-table index (functions) or memory address (data), of what has an address."""
     table_size: int
     invokes: dict[str, tuple[bytes, bytes]]
     """The imports through which C++ calls what may throw, with their types; see `catching`."""
@@ -183,8 +189,14 @@ def import_entry(name: str, kind: int, description: bytes, module: str = "env") 
     return b"".join(write_unsigned(len(w)) + w for w in words) + bytes([kind]) + description
 
 
-def rewrite(module: bytes, keep: Callable[[str], bool]) -> Rewritten:
-    """Move every exported function into the table; export only what `keep` says."""
+def is_lean_name(name: str) -> bool:
+    return name.startswith(LEAN_NAMES)
+
+
+def rewrite(
+    module: bytes, keep: Callable[[str], bool], address: Callable[[str], bool] = is_lean_name
+) -> Rewritten:
+    """Move the exported functions that need an `address` into the table; export what `keep` says."""
     found = {kind: (start, end) for kind, start, end in sections(module) if kind}
     exports = read_exports(module, found[EXPORT][0])
     imports = list(read_imports(module, found[IMPORT][0]))
@@ -200,6 +212,8 @@ def rewrite(module: bytes, keep: Callable[[str], bool]) -> Rewritten:
     slots: dict[int, int] = {}
     symbols: dict[str, int] = {}
     for name, kind, index in exports:
+        if not address(name):
+            continue
         if kind == FUNCTION_KIND:
             symbols[name] = slots.setdefault(index, table_size + len(slots))
         elif kind == GLOBAL_KIND and index in constants:

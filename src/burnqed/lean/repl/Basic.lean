@@ -365,11 +365,21 @@ structure Piece where
   messages : List Message
   trees : List InfoTree
   heartbeats : Nat
+  /-- Why the gate did not let it be elaborated. -/
+  refused : Option String := none
 
 /-- The text that was elaborated last, for the next one that begins like it. -/
 structure Kept where
   source : String
+  /-- Behind a gate: what was elaborated without one is no part of a text that has to pass it. -/
+  gated : Bool
   pieces : List Piece
+
+/-- Axioms that something rests on: those that can be seen, and whether that is all, because no body is missing. -/
+structure Basis where
+  axioms : List Name := []
+  complete : Bool := true
+  deriving Inhabited
 
 structure Session where
   /-- Right after import. Certificates and checks start here and nowhere else. -/
@@ -385,10 +395,12 @@ structure Session where
   index : Option (Array (Name × Nat)) := none
   /-- Do imported theorems carry their proofs (ordinary Lean), or not (exported-only library)? -/
   proofsAreThere : Bool := false
-  /-- Axioms of imported constants found so far; used where `proofsAreThere`. -/
-  axiomsOf : NameMap (List Name) := {}
+  /-- What is known so far of the axioms below imported constants. -/
+  axiomsOf : NameMap Basis := {}
   /-- Elaborated in `env`, under these options. -/
   kept : Option Kept := none
+  /-- Where it is told how far an untrusted text is, for who asks what this process died of. -/
+  progress : Option IO.FS.Stream := none
 
 abbrev Ref := IO.Ref Session
 

@@ -171,7 +171,7 @@ partial def support (src : Source) (pristine : Environment) (todo : List Name) (
           let acc := match ci with | .axiomInfo _ => { acc with axioms := acc.axioms.insert n } | _ => acc
           support src pristine (app (mentions src ci) todo) acc
 
-abbrev AxiomMemo := Std.TreeMap Name (List Name) Name.quickCmp
+abbrev AxiomMemo := Std.TreeMap Name Basis Name.quickCmp
 
 def union (a b : List Name) : List Name := Id.run do
   let mut out := b
@@ -179,38 +179,70 @@ def union (a b : List Name) : List Name := Id.run do
     if !hasName out n then out := n :: out
   return out
 
-/-- Axioms below an imported constant, where the library has its proofs. -/
-partial def axiomsBelow (env : Environment) (n : Name) (memo : AxiomMemo) : List Name × AxiomMemo :=
+def Basis.join (a b : Basis) : Basis := { axioms := union a.axioms b.axioms, complete := a.complete && b.complete }
+
+@[noinline] def isProjection (env : Environment) (n : Name) : Bool := env.isProjectionFn n
+
+/-- Was a constant declared with a body that this library was loaded without? A projection's is known: it takes a part of
+its structure, which is in its type. -/
+def lacksBody (env : Environment) (ci : ConstantInfo) : Bool :=
+  match ci with
+  | .axiomInfo _ => !isRealAxiom env ci && !isProjection env ci.name
+  | _ => false
+
+/-- What the declaration of an imported constant mentions. Types that are declared together are one, so nothing is ever
+found to rest on itself. -/
+def restsOn (env : Environment) (ci : ConstantInfo) : List Name := Id.run do
+  match ci with
+  | .inductInfo v =>
+    let mut out := []
+    for t in v.all do
+      match env.find? t with
+      | some c => out := app (mentions (ofEnv env) c) out
+      | none => pure ()
+    return keep (fun n => !hasName v.all n) out
+  | _ => return mentions (ofEnv env) ci
+
+/-- The axioms below an imported constant, as far as bodies are there to look into. -/
+partial def axiomsBelow (env : Environment) (n : Name) (memo : AxiomMemo) : Basis × AxiomMemo :=
   match memo.get? n with
-  | some l => (l, memo)
+  | some b => (b, memo)
   | none =>
     match env.find? n with
-    | none => ([], memo)
+    | none => ({ complete := false }, memo)
     | some ci => Id.run do
-      let mut memo := memo.insert n []
-      let mut out : List Name := if isRealAxiom env ci then [n] else []
-      for m in mentions (ofEnv env) ci do
-        let (l, memo') := axiomsBelow env m memo
+      -- were it met again below itself, nothing would be known
+      let mut memo := memo.insert n { complete := false }
+      let mut out : Basis := { axioms := if isRealAxiom env ci then [n] else [], complete := !lacksBody env ci }
+      for m in restsOn env ci do
+        let (b, memo') := axiomsBelow env m memo
         memo := memo'
-        match l with
-        | [] => pure ()
-        | _ => out := union l out
+        out := out.join b
       return (out, memo.insert n out)
 
-/-- All axioms of a support. Without proofs in the library those that its theorems use are not known: only
-those that the term itself uses are listed. -/
-def allAxioms (r : Ref) (s : Support) : M (List Name) := do
+/-- All axioms of a support that can be seen, and whether there may be others: a library that was loaded without its
+proofs does not tell what these rest on. There, where a body is missing among the constants that are used directly, no
+further one is looked into: that takes time and does not make the list whole. -/
+def allAxioms (r : Ref) (s : Support) : M Basis := do
   let se ← (r.get : IO Session)
-  let mut out := s.axioms.toList
-  if se.proofsAreThere then
-    let mut memo := se.axiomsOf
-    for n in s.library.toList do
-      let (l, m) := axiomsBelow se.pristine n memo
-      memo := m
-      out := union l out
-    let memo' := memo
-    r.modify (fun s => { s with axiomsOf := memo' })
-  return sortNames out
+  let library := s.library.toList
+  let mut out : Basis := { axioms := s.axioms.toList }
+  if !se.proofsAreThere && some? (hidden se.pristine) library then
+    return { axioms := sortNames out.axioms, complete := false }
+  let mut memo := se.axiomsOf
+  for n in library do
+    let (b, m) := axiomsBelow se.pristine n memo
+    memo := m
+    out := out.join b
+  let memo' := memo
+  r.modify (fun s => { s with axiomsOf := memo' })
+  return { out with axioms := sortNames out.axioms }
+where
+  hidden (env : Environment) (n : Name) : Bool := match env.find? n with
+    | some ci => lacksBody env ci
+    | none => true
+
+def jaxioms (b : Basis) : List (String × Json) := [("axioms", jnames b.axioms), ("axiomsComplete", .bool b.complete)]
 
 def jconstants (env : Environment) (s : Support) : Json := .arr (toArr (mapList (fun n =>
   Json.mkObj [("name", jname n), ("module", jname ((moduleOf? env n).getD .anonymous))]) s.library.toList))
@@ -232,7 +264,7 @@ def certificateName : Name := `_qed.certificate
 def qedCertify (r : Ref) (j : Json) : M Json := do
   let s ← (r.get : IO Session)
   let st ← getState s (← nat j "stateId")
-  let no (why : String) : M Json := pure (Json.mkObj [("ok", .bool false), ("desc", .str why), ("axioms", .arr #[]), ("constants", .arr #[])])
+  let no (why : String) : M Json := pure (Json.mkObj (app [("ok", .bool false), ("desc", .str why), ("constants", .arr #[])] (jaxioms { complete := false })))
   if st.root.name.isAnonymous then no "this state has no single root" else
   let ran ← runTerm s.config st (rootPair st.root)
   let (type, value, prop) ← okOr "exception" ran
@@ -243,7 +275,7 @@ def qedCertify (r : Ref) (j : Json) : M Json := do
   if value.hasFVar || type.hasFVar then no "the proof contains free variables" else
   let start := constsOf type (constsOf value [])
   let sup := support (ofEnv st.env) s.pristine start {}
-  let axioms ← allAxioms r sup
+  let basis ← allAxioms r sup
   let mut rep : Replay := { src := ofEnv st.env, env := s.pristine, heartbeats := kernelBudget s.config }
   for n in start do rep ← replay rep n
   let mut bad : Option String := none
@@ -251,7 +283,7 @@ def qedCertify (r : Ref) (j : Json) : M Json := do
     if bad.isNone && !rep.env.contains n then
       bad := some (nameStr n ++ ": " ++ (whyNot rep n).getD "not accepted")
   let finish (ok : Bool) (desc : String) : M Json :=
-    pure (Json.mkObj [("ok", .bool ok), ("desc", .str desc), ("axioms", jnames axioms), ("constants", jconstants s.pristine sup)])
+    pure (Json.mkObj (app [("ok", .bool ok), ("desc", .str desc), ("constants", jconstants s.pristine sup)] (jaxioms basis)))
   match bad with
   | some b => finish false b
   | none =>
@@ -259,30 +291,9 @@ def qedCertify (r : Ref) (j : Json) : M Json := do
       else Declaration.defnDecl { name := certificateName, levelParams := st.levels, type := type, value := value, hints := .opaque, safety := .safe }
     match kernelAdd rep.env rep.heartbeats d with
     | .error e => finish false (← kernelText e)
-    | .ok _ => if hasName axioms ``sorryAx then finish false "the proof contains sorry" else finish true ""
+    | .ok _ => if hasName basis.axioms ``sorryAx then finish false "the proof contains sorry" else finish true ""
 
-/-! ## Comparing declarations -/
-
-def sameNames : List Name → List Name → Bool
-  | [], [] => true
-  | a :: as, b :: bs => a == b && sameNames as bs
-  | _, _ => false
-
-/-- Equal as the kernel sees them: same kind, universe parameters, type and, except for theorems, value.
-`==` on expressions ignores binder names and binder kinds. -/
-def sameDecl (a b : ConstantInfo) : Bool :=
-  sameNames a.levelParams b.levelParams && sameType a.type b.type && (match a, b with
-    | .thmInfo _, .thmInfo _ => true
-    | .axiomInfo x, .axiomInfo y => x.isUnsafe == y.isUnsafe
-    | .defnInfo x, .defnInfo y => sameType x.value y.value && x.safety == y.safety
-    | .opaqueInfo x, .opaqueInfo y => sameType x.value y.value && x.isUnsafe == y.isUnsafe
-    | .inductInfo x, .inductInfo y => sameNames x.ctors y.ctors && sameNames x.all y.all && x.numParams == y.numParams && x.isUnsafe == y.isUnsafe
-    | .ctorInfo x, .ctorInfo y => x.induct == y.induct && x.cidx == y.cidx
-    | .recInfo x, .recInfo y => sameNames x.all y.all
-    | .quotInfo _, .quotInfo _ => true
-    | _, _ => false)
-
-def levelsAs (ns : List Name) : List Level := mapList Level.param ns
+/-! ## Comparing with a constant of the library -/
 
 /-- Is `ci` the statement of `target`, up to the names of universe parameters? -/
 def sameStatement (target ci : ConstantInfo) : Bool :=
@@ -290,17 +301,6 @@ def sameStatement (target ci : ConstantInfo) : Bool :=
     sameType (target.type.instantiateLevelParams target.levelParams (levelsAs ci.levelParams)) ci.type
 
 /-! ## `qed.compile` -/
-
-/-- The name a private declaration was given, `_private.MODULE.0` taken off; other names as they are. -/
-def publicName (n : Name) : Name :=
-  if n.getRoot == `_private then (strip n).getD n else n
-where
-  strip : Name → Option Name
-    | .anonymous => none
-    | .num _ _ => some .anonymous
-    | .str p s => match strip p with
-      | some q => some (.str q s)
-      | none => none
 
 /-- The declarations of a text with the piece they come from, in source order. -/
 def declared (t : Text) : List (Piece × ConstantInfo) := Id.run do
@@ -322,23 +322,13 @@ def isPartialDef : ConstantInfo → Bool
   | .defnInfo v => match v.safety with | .partial => true | _ => false
   | _ => false
 
-def jdeclaration (env : Environment) (ci : ConstantInfo) : Json :=
-  Json.mkObj [("name", jname ci.name), ("kind", .str (kindText env ci)), ("isUnsafe", .bool ci.isUnsafe), ("isPartial", .bool (isPartialDef ci))]
-
-/-- The lists of `gate`, where the request has them. -/
-def readGate (j : Json) (trusted : List String) : M (Option Gate) := do
-  match field? j "gate" with
-  | none => return none
-  | some g =>
-    let list (k : String) : M (List String) := do return (← strs? g k).getD []
-    return some { kinds := ← list "kinds", words := ← list "words", names := ← list "names",
-                  options := ← list "options", attributes := ← list "attributes", trusted := trusted }
 
 def jcommands (t : Text) : Json := Id.run do
   let mut out := #[]
   for p in t.pieces do
     if !(terminal p.stx) then
-      out := out.push (Json.mkObj [("kind", jname p.stx.getKind), ("boundary", jpair p.start p.stop), ("heartbeats", jnum p.heartbeats)])
+      out := out.push (Json.mkObj [("kind", jname p.stx.getKind), ("boundary", jpair p.start p.stop), ("heartbeats", jnum p.heartbeats),
+        ("first", jnum p.first), ("messages", jnum (len p.messages 0))])
   return .arr out
 
 /-- The session with the budget that a request names. -/
@@ -356,12 +346,14 @@ def qedCompile (r : Ref) (j : Json) : M Json := do
   for n in (← names? j "hide").getD [] do
     let (e, _) ← hideConstant s.config env n
     env := e
+  let refGate ← readGate j [] "referenceGate"
   let (trusted, refMessages, refCommands) ← match (← str? j "reference") with
     | none => pure ([], #[], Json.arr #[])
     | some t => do
-      let x ← (elaborate s env t false : IO Text)
+      let x ← (elaborate s env t false {} refGate : IO Text)
       pure (mapList (fun (p : Piece) => textOf t p.stx) x.pieces, ← (jmessages (allMessages x) : IO _), jcommands x)
-  let gate ← readGate j trusted
+  -- a reference that has to pass a gate itself is nobody's word for another text
+  let gate ← readGate j (if refGate.isSome then [] else trusted)
   let text ← (elaborate s env file false {} gate : IO Text)
   return Json.mkObj [
     ("commands", jcommands text), ("messages", .arr (← (jmessages (allMessages text) : IO _))),
@@ -386,16 +378,40 @@ def found (rep : Replay) (pristine : Environment) (n : Name) : Option ConstantIn
     | some ci => some ci
     | none => rep.src.find? n
 
+/-- A trusted text: all that it declares, and what its author declared, first one first. -/
+structure Reference where
+  table : Table
+  written : List Name
+
+def readReference (s : Session) (source : String) (gate : Option Gate) : M Reference := do
+  let text ← (elaborate s s.pristine source false {} gate : IO Text)
+  let all ← withoutMetadata (mapList (fun (c : Name × ConstantInfo) => c.2) (addedConstants s.pristine text.env))
+  let mut written : List Name := []
+  for p in text.pieces do written := revOnto (sortNames p.written) written
+  return { table := tableOf all, written := rev written }
+
+/-- What there is to say about a theorem that came as data. -/
+structure Look where
+  ci : ConstantInfo
+  sup : Support
+  basis : Basis
+  kernel : Option String
+
+def lookAt (r : Ref) (rep : Replay) (pristine : Environment) (ci : ConstantInfo) : M Look := do
+  let ci := (found rep pristine ci.name).getD ci
+  let sup := support rep.src pristine (mentions rep.src ci) {}
+  let kernel := match whyNot rep ci.name with
+    | some why => some why
+    | none => if rep.env.contains ci.name then none else some "not accepted"
+  return { ci := ci, sup := sup, basis := ← allAxioms r sup, kernel := kernel }
+
+def Look.bad (l : Look) : Bool := l.kernel.isSome || hasName l.basis.axioms ``sorryAx
+
 /-- Declarations that came as data, against the kernel and a trusted reference. Sees no untrusted text. -/
 def qedVerify (r : Ref) (j : Json) : M Json := do
   let s ← budgeted (← (r.get : IO Session)) j
   let decls ← importConstants (← part j "export")
   let table := tableOf decls
-  -- theorems that a person wrote, whatever their names look like
-  let mut written : NameSet := {}
-  for n in (← names? j "written").getD [] do written := written.insert n
-  let named := written
-  let isWritten (n : Name) : Bool := named.contains n || isUserName (publicName n)
   let target ← match (← str? j "target") with
     | none => pure none
     | some t => match s.pristine.find? (toName t) with
@@ -403,69 +419,75 @@ def qedVerify (r : Ref) (j : Json) : M Json := do
         let plain ← withoutMetadata [.axiomInfo { name := ci.name, levelParams := ci.levelParams, type := ci.type, isUnsafe := false }]
         pure (nth? plain 0)
       | none => fail "index" ("Symbol not found: " ++ t)
+  let refGate ← readGate j [] "referenceGate"
   let leak ← match target, (← str? j "leak") with
     | some t, some rule => do pure (some (← readLeak s.pristine t.name rule))
     | _, _ => pure none
-  let refDecls ← match (← str? j "reference") with
+  let reference ← match (← str? j "reference") with
     | none => pure none
-    | some t => do
-      let x ← (elaborate s s.pristine t false : IO Text)
-      pure (some (← withoutMetadata (mapList (fun (c : Name × ConstantInfo) => c.2) (addedConstants s.pristine x.env))))
+    | some t => do pure (some (← readReference s t refGate))
   let src : Source := ⟨fun n => match inTable table n with | some c => some c | none => s.pristine.find? n⟩
   let mut rep : Replay := { src := src, env := s.pristine, heartbeats := kernelBudget s.config }
   for ci in decls do
     match ci with
     | .axiomInfo _ => rep := failWith rep ci.name "axiom"
     | _ => rep ← replay rep ci.name
-  let refTable := match refDecls with | some cs => tableOf cs | none => {}
-  let mut theorems := #[]
-  for ci in decls do
-    if isThm ci && isWritten ci.name && !s.pristine.contains ci.name then
-      let ci := (found rep s.pristine ci.name).getD ci
-      let sup := support src s.pristine (mentions src ci) {}
-      let axioms ← allAxioms r sup
-      let kernel := match whyNot rep ci.name with
-        | some why => some why
-        | none => if rep.env.contains ci.name then none else some "not accepted"
-      let type ← jexprM { s with env := rep.env, scope := {} } ci.type
-      let refState := match refDecls with
-        | none => Json.null
-        | some _ => match inTable refTable ci.name with
-          | none => .str "missing"
-          | some rc => .str (if sameDecl rc ci then "same" else "differs")
-      let fields : List (String × Json) := [("name", jname ci.name), ("type", type), ("axioms", jnames axioms),
-        ("constants", jconstants s.pristine sup), ("kernel", match kernel with | none => .null | some k => .str k),
-        ("hasSorry", .bool (hasName axioms ``sorryAx)), ("reference", refState)]
-      let fields ← match leak with
-        | none => pure fields
-        | some l => do
-          let leaked ← (l.first s.pristine sup.library.toList : IO _)
-          pure (("leak", match leaked with | some n => jname n | none => .null) :: fields)
-      theorems := theorems.push (Json.mkObj (match target with
-        | none => fields
-        | some t => ("target", .str (if sameStatement t ci then "same" else "differs")) :: fields))
-  let mut missingThms : List Name := []
+  let replayed := rep
+  let sides (l : Reference) : Sides := ⟨s.pristine, inTable l.table, found replayed s.pristine⟩
+  -- what the reference's author declared, theorems apart
+  let mut missing : List Name := []
   let mut changed : List Name := []
-  match refDecls with
+  let mut asked : NameSet := {}
+  match reference with
   | none => pure ()
-  | some cs =>
-    -- what the statements rest on, besides all that a person declared
-    let refSrc : Source := ⟨fun n => match inTable refTable n with | some c => some c | none => s.pristine.find? n⟩
-    let mut below : Support := {}
-    for ci in cs do
-      if isThm ci && isWritten ci.name then below := support refSrc s.pristine (constsOf ci.type []) below
-    for ci in cs do
-      if isThm ci && isWritten ci.name then
-        match found rep s.pristine ci.name with
+  | some l =>
+    for n in l.written do
+      match inTable l.table n with
+      | some (.thmInfo _) =>
+        asked := asked.insert n
+        match found rep s.pristine n with
         | some (.thmInfo _) => pure ()
-        | _ => missingThms := ci.name :: missingThms
-      else if isUserName ci.name || below.new.contains ci.name then
-        match found rep s.pristine ci.name with
-        | none => changed := ci.name :: changed
-        | some fc => if !sameDecl ci fc then changed := ci.name :: changed
+        | _ => missing := n :: missing
+      | some _ => if !sameMeaning (sides l) n then changed := n :: changed
+      | none => pure ()
+  for n in (← names? j "written").getD [] do asked := asked.insert n
+  -- theorems that are asked about, and then those that none of them rests on: a bad one among these is a person's
+  let theorems := keep (fun ci => isThm ci && !s.pristine.contains ci.name) decls
+  let askedFor := asked
+  let isAsked (ci : ConstantInfo) : Bool := askedFor.contains ci.name || askedFor.contains (publicName ci.name)
+  let mut looks : List Look := []
+  let mut below : NameSet := {}
+  for ci in keep isAsked theorems do
+    let look ← lookAt r rep s.pristine ci
+    for n in look.sup.new.toList do below := below.insert n
+    looks := look :: looks
+  let covered := below
+  for ci in keep (fun ci => !isAsked ci && !covered.contains ci.name) theorems do
+    let look ← lookAt r rep s.pristine ci
+    if look.bad then looks := look :: looks
+  let mut out := #[]
+  for look in rev looks do
+    let ci := look.ci
+    let type ← jexprM { s with env := rep.env, scope := {} } ci.type
+    let refState := match reference with
+      | none => Json.null
+      | some l => match inTable l.table ci.name with
+        | none => .str "missing"
+        | some _ => .str (if sameMeaning (sides l) ci.name then "same" else "differs")
+    let fields : List (String × Json) := app (jaxioms look.basis) [("name", jname (publicName ci.name)), ("type", type),
+      ("constants", jconstants s.pristine look.sup), ("kernel", match look.kernel with | none => .null | some k => .str k),
+      ("hasSorry", .bool (hasName look.basis.axioms ``sorryAx)), ("reference", refState)]
+    let fields ← match leak with
+      | none => pure fields
+      | some l => do
+        let leaked ← (l.first s.pristine look.sup.library.toList : IO _)
+        pure (("leak", match leaked with | some n => jname n | none => .null) :: fields)
+    out := out.push (Json.mkObj (match target with
+      | none => fields
+      | some t => ("target", .str (if sameStatement t ci then "same" else "differs")) :: fields))
   return Json.mkObj [
-    ("theorems", .arr theorems), ("missing", jnames (rev missingThms)), ("changed", jnames (rev changed)),
-    ("declarations", .arr (toArr (mapList (jdeclaration s.pristine) decls)))]
+    ("theorems", .arr out), ("missing", jnames (mapList publicName (rev missing))),
+    ("changed", jnames (mapList publicName (rev changed)))]
 
 /-! ## `frontend.track` -/
 
@@ -485,18 +507,22 @@ def trackFailure (s : Session) (src dst : Text) : IO (Option String) := do
         match whyNot rep ci.name with
         | some why => return some (nameStr ci.name ++ ": " ++ why)
         | none => pure ()
+  let sides : Sides := ⟨s.env, fun n => src.env.find? n, fun n => dst.env.find? n⟩
+  -- what was left open may be anything of its type
+  let mut filled : Agreed := {}
   for (_, a) in declared src do
-    if isUserName a.name then
+    if leftOpen a then filled := filled.addName a.name a.name
+  for (p, a) in declared src do
+    if hasName p.written a.name then
       match dst.env.find? a.name with
       | none => return some (nameStr a.name ++ " not accounted for")
       | some b =>
         if !sameNames a.levelParams b.levelParams then return some ("Level param clash of " ++ nameStr a.name)
-        if !sameType a.type b.type then return some ("Type clash of " ++ nameStr a.name)
-        let filled := match a.value? (allowOpaque := true) with | some v => v.hasSorry | none => false
-        let ok := if filled then kindText src.env a == kindText dst.env b
+        if (agreeExpr sides a.type b.type filled).isNone then return some ("Type clash of " ++ nameStr a.name)
+        let ok := if leftOpen a then kindText src.env a == kindText dst.env b
           else match a, b with
-            | .thmInfo x, .thmInfo y => sameType x.value y.value
-            | _, _ => sameDecl a b
+            | .thmInfo x, .thmInfo y => (agreeExpr sides x.value y.value filled).isSome
+            | _, _ => (agreeInfo sides a b filled).isSome
         if !ok then return some ("Definition clash of " ++ nameStr a.name)
   return none
 

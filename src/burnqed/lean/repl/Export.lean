@@ -23,13 +23,18 @@ def nameRow (n : Name) (acc : List Json) : List Json :=
 def xname (n : Name) : Json := .arr (toArr (nameRow n []))
 def xnames (ns : List Name) : Json := .arr (toArr (mapList xname ns))
 
-def xlevel : Level → Json
-  | .zero => jnum 0
-  | .succ l => .arr #[.str "s", xlevel l]
-  | .max a b => .arr #[.str "m", xlevel a, xlevel b]
-  | .imax a b => .arr #[.str "i", xlevel a, xlevel b]
-  | .param n => .arr #[.str "p", xname n]
-  | .mvar _ => .null
+/-- A level before what follows it: parameters (as names) and 0, each operation behind what it is about. -/
+def levelRow (l : Level) (acc : List Json) : List Json :=
+  match l with
+  | .zero => jnum 0 :: acc
+  | .succ l => levelRow l (.str "s" :: acc)
+  | .max a b => levelRow a (levelRow b (.str "m" :: acc))
+  | .imax a b => levelRow a (levelRow b (.str "i" :: acc))
+  | .param n => xname n :: acc
+  | .mvar _ => .null :: acc
+
+/-- As one list, however deep the level is: who reads JSON may not go as deep. -/
+def xlevel (l : Level) : Json := .arr (toArr (levelRow l []))
 
 def xbinder : BinderInfo → Json
   | .default => jnum 0
@@ -144,16 +149,19 @@ def namesIn (j : Json) : M (List Name) := do
   for p in (← items j) do out := (← nameIn p) :: out
   return rev out
 
-partial def levelIn (j : Json) : M Level := do
-  match j with
-  | .num _ => return .zero
-  | _ =>
-    match (← items j) with
-    | [.str "s", a] => return .succ (← levelIn a)
-    | [.str "m", a, b] => return .max (← levelIn a) (← levelIn b)
-    | [.str "i", a, b] => return .imax (← levelIn a) (← levelIn b)
-    | [.str "p", n] => return .param (← nameIn n)
-    | _ => badData "a level"
+def levelIn (j : Json) : M Level := do
+  let mut stack : List Level := []
+  for p in (← items j) do
+    match p, stack with
+    | .num ⟨0, 0⟩, s => stack := .zero :: s
+    | .str "s", a :: s => stack := .succ a :: s
+    | .str "m", b :: a :: s => stack := .max a b :: s
+    | .str "i", b :: a :: s => stack := .imax a b :: s
+    | .arr n, s => stack := .param (← nameIn (.arr n)) :: s
+    | _, _ => badData "a level"
+  match stack with
+  | [l] => return l
+  | _ => badData "a level"
 
 def levelsIn (j : Json) : M (List Level) := do
   let mut out := []

@@ -58,11 +58,14 @@ abbrev Instead := Piece → IO (Option (Piece × Command.State))
 
 /-- `undo`: a command with errors is as if it were not there. -/
 partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState) (ref : IO.Ref Command.State)
-    (acc : List Piece) (gate : Option Gate := none) (undo : Bool := false) (dirty : Bool := false) (instead : Option Instead := none) :
-    IO (List Piece) := do
+    (acc : List Piece) (gate : Option Gate := none) (undo : Bool := false) (dirty : Bool := false) (instead : Option Instead := none)
+    (tell : Option IO.FS.Stream := none) : IO (List Piece) := do
   let st ← ref.get
   let before := scopeOf st
   let start := ps.pos
+  match tell with
+  | some stream => stream.putStrLn ("\u0001at " ++ Nat.repr start.byteIdx); stream.flush
+  | none => pure ()
   let (stx, ps', parseMessages) := parseCmd ictx (parserScope st.env before) ps
   let parsed : Piece := {
     start := start.byteIdx, stop := ps'.pos.byteIdx, stx := stx, envBefore := st.env, envAfter := st.env, scope := before, before := st,
@@ -73,7 +76,7 @@ partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState
   match other with
   | some (piece, after) =>
     ref.set after
-    return ← commands ictx ps' ref (piece :: acc) gate undo dirty instead
+    return ← commands ictx ps' ref (piece :: acc) gate undo dirty instead tell
   | none => pure ()
   let hb ← IO.getNumHeartbeats
   ref.set { st with messages := {}, infoState := { st.infoState with trees := {} } }
@@ -84,7 +87,7 @@ partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState
       (some g, if own || terminal stx then none else g.refuses st.env dirty stx)
     | none => (none, none)
   let extra ← match refused with
-    | some why => pure [errorMessage ictx start why]
+    | some why => pure [errorMessage ictx (stx.getPos?.getD start) why]
     | none => do
       let r ← (elabCmd stx ctx ref).toBaseIO
       match r with
@@ -95,7 +98,7 @@ partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState
   let piece : Piece := {
     start := start.byteIdx, stop := ps'.pos.byteIdx, stx := stx, envBefore := st.env, envAfter := st'.env, scope := before, before := st,
     messages := app (logged parseMessages) (app (logged st'.messages) extra), trees := Walk.parray st'.infoState.trees,
-    heartbeats := (hb' - hb) / 1000 }
+    heartbeats := (hb' - hb) / 1000, refused := refused }
   if terminal stx then
     -- the end of the text is a piece of its own only where it holds something
     match piece.messages with
@@ -108,7 +111,7 @@ partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState
     match undo, piece.errors ictx.fileMap with
     | true, (_, _ :: _) => ref.set st
     | _, _ => pure ()
-    commands ictx ps' ref (piece :: acc) gate undo dirty' instead
+    commands ictx ps' ref (piece :: acc) gate undo dirty' instead tell
 
 /-- The options a text is elaborated under; `set_option` in the text overrides them. -/
 def fileOptions (s : Session) : Options :=
@@ -126,7 +129,7 @@ structure Text where
 def elaborate (s : Session) (env : Environment) (source : String) (trees : Bool) (ps : Parser.ModuleParserState := {})
     (gate : Option Gate := none) (undo : Bool := false) (instead : Option Instead := none) : IO Text := do
   let ref ← IO.mkRef (initialState env (fileOptions s) trees (!s.proofsAreThere || gate.isSome))
-  let ps ← commands (fileInput source) ps ref [] gate undo (instead := instead)
+  let ps ← commands (fileInput source) ps ref [] gate undo (instead := instead) (tell := if gate.isSome then s.progress else none)
   let st ← ref.get
   return { pieces := ps, env := st.env, scope := scopeOf st }
 
@@ -142,7 +145,11 @@ def errorTexts (ps : List Piece) : IO (List String) := do
   for p in ps do out := revOnto (← placedTexts (keep isError p.messages)) out
   return rev out
 
+/-- The pieces, where there is no error in them. What the gate refused is told first: of the rest, much may fail for that. -/
 def checked (ps : List Piece) : M (List Piece) := do
+  match (← errorTexts (keep (fun p => p.refused.isSome) ps)) with
+  | e :: _ => fail "gate" e
+  | [] => pure ()
   match (← errorTexts ps) with
   | [] => return ps
   | es => fail "frontend" ("\n".intercalate es)
@@ -159,16 +166,21 @@ partial def sharedPieces (old new : String) (done : Nat) (ps acc : List Piece) :
 /-- The commands of a text without errors, in the session's environment. Theorems of one file come one after the
 other, so what this text begins with in common with the last one is not elaborated again: but for the last command of
 it, since the parser may have looked at what follows. -/
-def piecesOf (r : Ref) (source : String) : M (List Piece) := do
+def piecesOf (r : Ref) (source : String) (gate : Option Gate := none) : M (List Piece) := do
   let s ← (r.get : IO Session)
-  let shared := match s.kept with | some k => sharedPieces k.source source 0 k.pieces [] | none => []
+  let shared := match s.kept with
+    | some k => if k.gated == gate.isSome then sharedPieces k.source source 0 k.pieces [] else []
+    | none => []
   let ps ← match shared with
     | last :: before => do
       let ref ← IO.mkRef last.before
-      (commands (fileInput source) { pos := ⟨last.start⟩ } ref before : IO _)
-    | [] => do pure (← (elaborate s s.env source false : IO Text)).pieces
+      let mut dirty := false
+      for p in before do
+        if !dirty then dirty ← (isDirty p.messages : IO _)
+      (commands (fileInput source) { pos := ⟨last.start⟩ } ref before gate (dirty := dirty) : IO _)
+    | [] => do pure (← (elaborate s s.env source false {} gate : IO Text)).pieces
   let ps ← checked ps
-  r.modify (fun s => { s with kept := some { source := source, pieces := ps } })
+  r.modify (fun s => { s with kept := some { source := source, gated := gate.isSome, pieces := ps } })
   return ps
 
 def joinLines (l : List String) : String := "\n".intercalate l
@@ -301,19 +313,59 @@ def invocations (cfg : Config) (source : String) (p : Piece) : IO (Array Json) :
 /-- Constants of `b` that `a` lacks. -/
 def addedConstants (a b : Environment) : List (Name × ConstantInfo) := keep (fun (p : Name × ConstantInfo) => !a.contains p.1) (newConstants b)
 
-def recursorSuffix (s : String) : Bool :=
-  s == "rec" || s == "recOn" || s == "casesOn" || s == "below" || s == "brecOn" || s == "noConfusionType" || s == "ctorIdx" || s == "toCtorIdx" ||
-  s == "ctorElim" || s == "ctorElimType" || s == "binductionOn" || s == "ibelow" || s == "noConfusionEnum" || s == "elim"
+/-- Does a name end in this identifier, as a command writes it? -/
+def endsIn (n ident : Name) : Bool :=
+  match n, ident with
+  | _, .anonymous => true
+  | .anonymous, .str .anonymous "_root_" => true
+  | .str p s, .str q t => s == t && endsIn p q
+  | .num p i, .num q j => i == j && endsIn p q
+  | _, _ => false
 
-def belowRecursor : Name → Bool
-  | .str (.str p q) s => recursorSuffix s || belowRecursor (.str p q)
-  | _ => false
+/-- The identifiers of a command outside of the bodies of its declarations. -/
+partial def identsOf (stx : Syntax) (acc : List Name) : List Name :=
+  match stx with
+  | .ident _ _ n _ => if n.isAnonymous then acc else n :: acc   -- brackets have an empty one
+  | .node _ k args =>
+    if k == `Lean.Parser.Term.byTactic then acc
+    else if k == `Lean.Parser.Command.declValSimple then
+      match args.toList with
+      | _ :: _body :: rest => inArgs rest acc
+      | l => inArgs l acc
+    else if k == `Lean.Parser.Term.matchAltsWhereDecls then
+      match args.toList with
+      | _alternatives :: rest => inArgs rest acc
+      | [] => acc
+    else inArgs args.toList acc
+  | _ => acc
+where
+  inArgs : List Syntax → List Name → List Name
+    | [], acc => acc
+    | a :: l, acc => inArgs l (identsOf a acc)
 
-/-- Was this declared by a person, as far as its name tells? (Declaration ranges would say it better, but
-the embedded build cannot read them.) -/
-def isUserName (n : Name) : Bool :=
-  let n := (publicName? n).getD n
-  !isGenerated n && !n.hasMacroScopes && !belowRecursor n
+@[noinline] def isInstanceOf (env : Environment) (n : Name) : Bool := Meta.isInstanceCore env n
+
+/-- Constants that are what they are by name, and not by a value. -/
+def isNominal : ConstantInfo → Bool
+  | .thmInfo _ | .defnInfo _ => false
+  | _ => true
+
+def leftOpen (ci : ConstantInfo) : Bool := match ci.value? (allowOpaque := true) with | some v => v.hasSorry | none => false
+
+/-- What the author of a command declared with it: what the command names, instances, and types with all that belongs to
+them. The rest (a `match`, a proof inside a statement, equations) Lean made on the way. How a name is spelt says nothing about
+that: people may call a constructor `match_1`. Where a command names nothing that it declares, as a macro may, what is left
+open is its author's. -/
+def Piece.written (p : Piece) : List Name := Id.run do
+  let idents := identsOf p.stx []
+  let mut out : List Name := []
+  let mut unfinished : List Name := []
+  for (n, ci) in addedConstants p.envBefore p.envAfter do
+    if isNominal ci || isInstanceOf p.envAfter n || some? (endsIn (publicName n)) idents then out := n :: out
+    if leftOpen ci then unfinished := n :: unfinished
+  match out with
+  | [] => return unfinished
+  | _ => return out
 
 /-! ## `frontend.process` -/
 
@@ -335,9 +387,9 @@ def sorrysOf (p : Piece) : List Seen := infosOf isSorryNode false p.trees
 /-- Declarations of a piece whose value has a `sorry`. -/
 def openDecls (p : Piece) : List ConstantInfo := Id.run do
   let mut out := []
-  for (_, ci) in addedConstants p.envBefore p.envAfter do
-    match ci.value? (allowOpaque := true) with
-    | some v => if v.hasSorry && !isGenerated ci.name && !ci.isUnsafe && !ci.isPartial then out := ci :: out
+  for n in p.written do
+    match p.envAfter.find? n with
+    | some ci => if leftOpen ci && !ci.isUnsafe && !ci.isPartial then out := ci :: out
     | none => pure ()
   return out
 
@@ -379,8 +431,7 @@ def frontendProcess (r : Ref) (j : Json) : M Json := do
       let inv ← invocations s.config source p
       fields := ("invocations", .arr inv) :: ("nInvocations", jnum inv.size) :: fields
     if wantNew then
-      let ns := keep isUserName (mapList (fun (p : Name × ConstantInfo) => p.1) (addedConstants p.envBefore p.envAfter))
-      fields := ("newConstants", jnames (sortNames ns)) :: fields
+      fields := ("newConstants", jnames (sortNames p.written)) :: fields
     if wantSorrys then
       match sorrysOf p, openDecls p with
       | seen, [ci] =>
@@ -430,8 +481,9 @@ def theNames (t : Target) : Subst := mapList (fun (c : ConstantInfo) => (c.name,
 def targetsOf (ps : List Piece) : List Target := Id.run do
   let mut out : List Target := []
   for p in ps do
-    for (_, ci) in addedConstants p.envBefore p.envAfter do
-      if !isGenerated ci.name && !ci.isUnsafe then
+    let written := p.written
+    for (n, ci) in addedConstants p.envBefore p.envAfter do
+      if hasName written n && !ci.isUnsafe then
         match ci.value? (allowOpaque := true) with
         | none => pure ()
         | some v =>

@@ -78,10 +78,17 @@ def isMeta : List String → Bool
   | "Lean" :: _ => true
   | _ => false
 
-def quotations : List String := ["quot", "dynamicQuot", "precheckedQuot", "quotedName", "doubleQuotedName"]
+/-- Terms that are syntax to programs. A notation's right side becomes such a term: an antiquotation in it would be a program
+that runs wherever the notation is used. -/
+def quotations : List String := ["quot", "dynamicQuot", "precheckedQuot", "quotedName", "doubleQuotedName",
+  "antiquot", "antiquot_scope", "antiquot_suffix_splice", "token_antiquot"]
+
+@[noinline] def declaresInstance (env : Environment) : Bool :=
+  some? (fun (c : Name × ConstantInfo) => Meta.isInstanceCore env c.1) (newConstants env)
 
 /-- Why a piece of syntax is refused. `dirty`: something before it failed or was left open, so that equations
-which do not hold may be about, and code that rests on them must not be evaluated. -/
+which do not hold may be about, and the text has instances: code of its own, which may rest on them and which the
+value of a configuration may be made of (`5` is an instance's). -/
 partial def refusal (g : Gate) (env : Environment) (dirty : Bool) (stx : Syntax) : Option String :=
   match stx with
   | .missing => none
@@ -143,12 +150,21 @@ where
 def Gate.refuses (g : Gate) (env : Environment) (dirty : Bool) (stx : Syntax) : Option String :=
   match keep (fun k => !hasStr g.kinds k) (commandKinds stx) with
   | k :: _ => some ("a command of the kind " ++ k ++ " is not allowed")
-  | [] => refusal g env dirty stx
+  | [] => refusal g env (dirty && declaresInstance env) stx
 
 /-- The gate before the next command, and whether this one is the reference's own. -/
 def Gate.next (g : Gate) (source : String) (stx : Syntax) : Gate × Bool :=
   match g.trusted with
   | t :: ts => if t == textOf source stx then ({ g with trusted := ts }, true) else ({ g with trusted := [] }, false)
   | [] => (g, false)
+
+/-- The gate that a request brings under this name, if it does. -/
+def readGate (j : Json) (trusted : List String) (key : String := "gate") : M (Option Gate) := do
+  match field? j key with
+  | none => return none
+  | some g =>
+    let list (k : String) : M (List String) := do return (← strs? g k).getD []
+    return some { kinds := ← list "kinds", words := ← list "words", names := ← list "names",
+                  options := ← list "options", attributes := ← list "attributes", trusted := trusted }
 
 end Repl

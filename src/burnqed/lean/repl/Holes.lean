@@ -192,10 +192,10 @@ partial def declaredPrefix (p : Piece) (n : Name) : Option Name :=
 def enclosing (p : Piece) (c : Option ContextInfo) : Option Name := do
   let n ← match c with
     | some c => do declaredPrefix p (← c.parentDecl?)
-    | none => match keep (fun (d : Name × ConstantInfo) => isUserName d.1) (addedConstants p.envBefore p.envAfter) with
-      | [(n, _)] => some n
+    | none => match p.written with
+      | [n] => some n
       | _ => none
-  let n := (publicName? n).getD n
+  let n := publicName n
   if isPrefixName `_example n then none else some n
 
 /-- What is wrong with a goal as a statement of its own. -/
@@ -261,7 +261,7 @@ def qedHoles (r : Ref) (j : Json) : M Json := do
   let s ← (r.get : IO Session)
   let source ← str j "file"
   let mut out := #[]
-  for p in (← piecesOf r source) do
+  for p in (← piecesOf r source (← readGate j [])) do
     for h in (← holesOfPiece s (fileInput source) p) do
       out := out.push (Json.mkObj [
         ("boundary", jpair h.spot.start h.spot.stop), ("kind", .str (if h.spot.isTactic then "tactic" else "term")),
@@ -269,12 +269,16 @@ def qedHoles (r : Ref) (j : Json) : M Json := do
         ("problem", match h.state with | .ok _ => .null | .error why => .str why)])
   return Json.mkObj [("holes", .arr out)]
 
+@[noinline] def rootType (root : MVarId) : TermElabM Expr := do
+  let d ← root.getDecl
+  instMVars d.type
+
 /-- Starts the hole with that index, in the order of `qed.holes`. -/
 def qedStartHole (r : Ref) (j : Json) (index : Nat) : M Json := do
   let s ← (r.get : IO Session)
   let source ← str j "file"
   let mut left := index
-  for p in (← piecesOf r source) do
+  for p in (← piecesOf r source (← readGate j [])) do
     let hs ← holesOfPiece s (fileInput source) p
     match nth? hs left with
     | some h => return ← reply s h
@@ -285,9 +289,17 @@ where
     match h.state with
     | .error why => fail "frontend" why
     | .ok st =>
+      let st ← if (← boolD j "negate" false) then negated s st else pure st
       let id ← addState r st
       let gs ← jgoals s.config st
       return Json.mkObj [("stateId", jnum id), ("root", jname st.root.name), ("goals", gs),
         ("name", match h.decl with | some n => jname n | none => .null)]
+  /-- The state of `¬ T`, nothing introduced, where `T` is closed over the hypotheses. -/
+  negated (s : Session) (st : GState) : M GState := do
+    let ran ← runTerm s.config st (rootType st.root)
+    let type ← okOr "frontend" ran
+    if type.hasMVar || type.hasFVar then fail "frontend" "the hole speaks of what is not known yet" else
+    let base : GState := { env := st.env, scope := st.scope, decl := st.decl, given := st.given }
+    startGoal s.config base (← negation s.config base type) st.levels
 
 end Repl

@@ -112,6 +112,9 @@ def jexprM (s : Session) (e : Expr) : M Json := do
 
 @[noinline] def publicName? (n : Name) : Option Name := privateToUserName? n
 
+/-- The name that a private declaration was given; other names as they are. -/
+def publicName (n : Name) : Name := (publicName? n).getD n
+
 def envInspect (r : Ref) (j : Json) : M Json := do
   let s ← (r.get : IO Session)
   let text ← str j "name"
@@ -237,7 +240,8 @@ def envParse (r : Ref) (j : Json) : M Json := do
 
 /-! ## `qed.theorems` -/
 
-/-- Last components of theorems that Lean generates from a declaration. -/
+/-- Last components of theorems that Lean generates from a declaration. For the list of the library's theorems alone, where the
+embedded build has nothing better to go by: people may write such names, so nothing else may rest on them. -/
 def generatedSuffix (s : String) : Bool :=
   s == "injEq" || s == "inj" || s == "hinj" || s == "sizeOf_spec" || s == "noConfusion" || s == "eq_def" || s == "eq_unfold" ||
   s == "induct" || s == "induct_unfolding" || s == "fun_cases" || s == "fun_cases_unfolding" || s == "mutual_induct" ||
@@ -245,7 +249,7 @@ def generatedSuffix (s : String) : Bool :=
   s == "ofNat_toCtorIdx" || s.startsWith "hcongr" || s.startsWith "match_" || s.startsWith "proof_" || s.startsWith "_" ||
   (s.startsWith "eq_" && (s.drop 3).isNat)
 
-/-- Is a theorem of this name made by Lean, not by a person? -/
+/-- Does a theorem of the library look as if Lean had made it? -/
 partial def isGenerated (n : Name) : Bool :=
   match n with
   | .str p s => generatedSuffix s || internalPart p

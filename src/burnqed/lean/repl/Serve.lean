@@ -162,20 +162,26 @@ def addOption (opts : Options) (name value : String) : Options :=
   | "false" => opts.setBool n false
   | v => if allDigits v ⟨0⟩ then opts.setNat n v.toNat! else opts.setString n v
 
+/-- A command line in two, options and modules: `--name=value… -- MODULE…`. Without a `--` there are no options,
+so that no module, which any file may name, is ever taken for one. -/
+def splitArgs (args before : List String) : List String × List String :=
+  match args with
+  | [] => ([], rev before)
+  | "--" :: modules => (rev before, modules)
+  | a :: args => splitArgs args (a :: before)
+
 /-- Reads the command line: modules to import, Lean options, and the budgets among them. -/
 def readArgs (args : List String) : List String × Options × Config := Id.run do
-  let mut modules : List String := []
+  let (options, modules) := splitArgs args []
   let mut opts : Options := {}
   let mut cfg : Config := {}
-  for a in args do
-    if a.startsWith "--" then
-      match splitOption a ⟨2⟩ with
-      | some ("maxHeartbeats", v) => cfg := { cfg with maxHeartbeats := v.toNat! }
-      | some ("maxRecDepth", v) => cfg := { cfg with maxRecDepth := v.toNat! }
-      | some (n, v) => opts := addOption opts n v
-      | none => pure ()
-    else modules := a :: modules
-  return (match modules with | [] => ["Init"] | l => rev l, opts, cfg)
+  for a in options do
+    match splitOption a ⟨2⟩ with
+    | some ("maxHeartbeats", v) => cfg := { cfg with maxHeartbeats := v.toNat! }
+    | some ("maxRecDepth", v) => cfg := { cfg with maxRecDepth := v.toNat! }
+    | some (n, v) => opts := addOption opts n v
+    | none => pure ()
+  return (match modules with | [] => ["Init"] | l => l, opts, cfg)
 
 def importsOf (ms : List String) : Array Import := toArr (mapList (fun m => ({ module := toName m } : Import)) ms)
 
@@ -185,7 +191,8 @@ public def boot (args : List String) : IO (String → IO String) := do
   initSearchPath (← findSysroot) ["/lib/lean"]
   let env ← importModules (importsOf modules) opts (loadExts := true)
   let proofs := match env.find? ``Nat.add_comm with | some (.thmInfo _) => true | _ => false
-  let r ← IO.mkRef ({ pristine := env, env := env, scope := { opts := opts }, config := cfg, proofsAreThere := proofs } : Session)
+  let err ← IO.getStderr
+  let r ← IO.mkRef ({ pristine := env, env := env, scope := { opts := opts }, config := cfg, proofsAreThere := proofs, progress := some err } : Session)
   return fun line => handle r line
 
 partial def loop (h : String → IO String) (stdin stdout : IO.FS.Stream) : IO Unit := do

@@ -93,12 +93,13 @@ def qedStart (r : Ref) (j : Json) : M Json := do
   let source ← str j "file"
   let hide := (← names? j "hide").getD []
   let negate ← boolD j "negate" false
+  let gate ← readGate j []
   let ps ← match hide with
-    | [] => piecesOf r source
+    | [] => piecesOf r source gate
     | _ => do
       let mut env := s.env
       for n in hide do env := (← hideConstant s.config env n).1
-      checked (← (elaborate s env source false : IO Text)).pieces
+      checked (← (elaborate s env source false {} gate : IO Text)).pieces
   match lastPiece ps with
   | none => fail "frontend" "there is no theorem in this text"
   | some p =>

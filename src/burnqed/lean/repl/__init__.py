@@ -11,7 +11,8 @@ from pathlib import Path
 
 PARTS = (
     "Basic", "Print", "Leak", "Goal", "Library", "Gate",
-    "Frontend", "Holes", "Outline", "Start", "Trace", "Export", "Check", "Serve", "Main",
+    "Frontend", "Holes", "Outline", "Start", "Trace", "Export", "Compare",
+    "Check", "Serve", "Main",
 )  # fmt: skip
 # Requests answered before the embedded Lean's memory is kept: they build indices and caches once.
 WARM_UP = Path(__file__).with_name("warmup.txt")

@@ -1,0 +1,103 @@
+"""What `qed.compile` and `qed.verify` answered, as values."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from burnqed.lean.compiling import Compiled
+from burnqed.lean.complaints import Complaint, bare, complaints, deaths_by_name, places
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A theorem as the REPL reports it."""
+
+    name: str
+    type: str
+    axioms: tuple[str, ...]  # that were seen
+    axioms_complete: bool
+    constants: tuple[tuple[str, str], ...]
+    kernel: str | None
+    has_sorry: bool
+    reference: str | None
+    target: str | None
+    leak: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """A command of the text, as Lean parsed it: its bytes, and what it took."""
+
+    kind: str
+    start: int
+    end: int
+    heartbeats: int
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What `qed.compile` and `qed.verify` answered."""
+
+    commands: tuple[Command, ...]
+    places: dict[str, list[int]]  # the commands that declare a theorem, by its name
+    reference_shape: tuple[str, ...]
+    errors: tuple[Complaint, ...]
+    reference_errors: tuple[str, ...]
+    theorems: tuple[Found, ...]
+    missing: tuple[str, ...]
+    changed: tuple[str, ...]
+    kinds: dict[str, str]  # of what the file declares, as it says itself
+    deaths: dict[str, str]  # the theorems that Lean dies of, and how
+
+    @property
+    def shape(self) -> tuple[str, ...]:
+        return tuple(command.kind for command in self.commands)
+
+    def heartbeats(self, theorem: str) -> int:
+        """What the command took that declares it."""
+        places = self.places.get(bare(theorem), ())
+        return max((self.commands[index].heartbeats for index in places), default=0)
+
+
+def read_report(compiled: Compiled, verified: dict[str, Any], file: str) -> Report:
+    """Raises `KeyError`, `TypeError`, `ValueError` or `IndexError` for what has another shape."""
+    reply = compiled.reply
+    commands = tuple(
+        Command(str(c["kind"]), int(c["boundary"][0]), int(c["boundary"][1]), int(c["heartbeats"]))
+        for c in reply["commands"]
+    )
+    return Report(
+        commands=commands,
+        places=places([(c.start, c.end) for c in commands], file),
+        reference_shape=tuple(c["kind"] for c in reply["referenceCommands"]),
+        errors=complaints(compiled, file),
+        reference_errors=tuple(m["data"].strip() for m in errors_of(reply["referenceMessages"])),
+        theorems=tuple(_found(t) for t in verified["theorems"]),
+        missing=tuple(verified["missing"]),
+        changed=tuple(verified["changed"]),
+        kinds={
+            ".".join(map(str, c["name"])): str(c["kind"]) for c in reply["export"]["constants"] if c
+        },
+        deaths=deaths_by_name(compiled, file),
+    )
+
+
+def _found(theorem: dict[str, Any]) -> Found:
+    return Found(
+        name=theorem["name"],
+        type=theorem["type"]["pp"],
+        axioms=tuple(theorem["axioms"]),
+        axioms_complete=theorem["axiomsComplete"],
+        constants=tuple((c["name"], c["module"]) for c in theorem["constants"]),
+        kernel=theorem["kernel"],
+        has_sorry=theorem["hasSorry"],
+        reference=theorem["reference"],
+        target=theorem.get("target"),
+        leak=theorem.get("leak"),
+    )
+
+
+def errors_of(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [m for m in messages if m["severity"] == "error"]

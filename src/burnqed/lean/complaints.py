@@ -1,0 +1,83 @@
+"""What Lean says against a file: which error, in which command, and where."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, zip_longest
+
+from burnqed.lean.compiling import Compiled
+from burnqed.lean.statement import declarations
+
+
+@dataclass(frozen=True, slots=True)
+class Complaint:
+    """An error of a file. Lines count from 1 and columns from 0, in characters, as Lean does.
+
+    `command` is the index of the command that it is about; None where that is no command.
+    """
+
+    line: int
+    column: int
+    text: str
+    command: int | None = None
+
+    @property
+    def said(self) -> str:
+        return f"{self.line}:{self.column}: {self.text}"
+
+
+def complaints(compiled: Compiled, file: str) -> tuple[Complaint, ...]:
+    """The errors of a file in its order; of one command, what the parser says before the rest."""
+    commands, lines = compiled.reply["commands"], file.split("\n")
+    starts = list(accumulate((len(line.encode()) + 1 for line in lines), initial=0))
+    owners = [index for index, c in enumerate(commands) for _ in range(int(c["messages"]))]
+    found = []
+    for message, owner in zip_longest(compiled.reply["messages"], owners):
+        if message["severity"] == "error":
+            line, column = int(message["pos"]["line"]), int(message["pos"]["column"])
+            at = starts[line - 1] + len(lines[line - 1][:column].encode())
+            # What was skipped to come to a command is none of that command's.
+            own = owner is not None and at >= int(commands[owner]["first"])
+            text = message["data"].strip()
+            found.append(Complaint(line, column, text, owner if own else None))
+    for death in compiled.deaths:
+        line = file.encode()[: death.start].count(b"\n") + 1
+        found.append(Complaint(line, 0, f"Lean dies of this command, each time: {death.why}"))
+    return tuple(sorted(found, key=lambda error: error.line) if compiled.deaths else found)
+
+
+def deaths_by_name(compiled: Compiled, file: str) -> dict[str, str]:
+    """The theorems of a file that Lean dies of, and how."""
+    return {
+        name: death.why
+        for name, at in declared(file)
+        for death in compiled.deaths
+        if death.start <= at < death.end
+    }
+
+
+def places(commands: Sequence[tuple[int, int]], file: str) -> dict[str, list[int]]:
+    """The commands, given by their bytes, that declare a theorem, by its name."""
+    starts = [start for start, _ in commands]
+    found: dict[str, list[int]] = {}
+    for name, at in declared(file):
+        index = bisect_right(starts, at) - 1
+        if index >= 0 and at < commands[index][1]:
+            found.setdefault(name, []).append(index)
+    return found
+
+
+def declared(file: str) -> Iterator[tuple[str, int]]:
+    """The theorems of a file, and the bytes where they begin."""
+    at = bytes_before = 0
+    for declaration in declarations(file, private=True):
+        bytes_before += len(file[at : declaration.at].encode())
+        at = declaration.at
+        yield bare(declaration.name), bytes_before
+
+
+def bare(name: str) -> str:
+    """A name as one is looked up by, which may be quoted in one place and not in another."""
+    return name.replace("«", "").replace("»", "")

@@ -1,0 +1,198 @@
+"""What lies in the cache's folder for Lean and is of no use to this version: found, and removed.
+
+    CACHE/lean/ID            of another package, or rewritten by other code; with its snapshots
+    CACHE/lean/new-*         what an interrupted set-up left
+    …/snapshots/*            of another REPL or launcher, or with options; damaged; half made
+    *.lock                   of what is no longer there
+
+What a running process has open, works in or was started with stays, and so does what is being made.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from filelock import FileLock, Timeout
+
+from burnqed.core.errors import InfrastructureError
+from burnqed.lean.embedded import install, snapshot
+from burnqed.lean.embedded.install import Installation
+
+Kind = Literal["installation", "snapshot", "unfinished", "lock"]
+_LOCK = ".lock"
+_UNFINISHED = "new-"  # as `install` calls what it makes; it removes such folders, too
+
+
+@dataclass(frozen=True, slots=True)
+class Leftover:
+    """Files that go together, and the locks that whoever makes them holds.
+
+    `holder` is who needs them still; then they stay.
+    """
+
+    kind: Kind
+    paths: tuple[Path, ...]
+    locks: tuple[Path, ...]
+    size: int = 0
+    holder: str = ""
+
+    @property
+    def name(self) -> str:
+        return self.paths[0].name
+
+
+def leftovers() -> list[Leftover]:
+    """All that this version does not use, in the order of their names."""
+    current = install.location()
+    used = _used_by_processes(current.parent.resolve())
+    found = [_looked_at(one, used) for one in (*_installations(current), *_snapshots(current))]
+    return sorted(found, key=lambda one: (one.kind, str(one.paths[0])))
+
+
+def remove(one: Leftover) -> bool:
+    """Whether it was removed; what is held, or is being made by now, is left alone."""
+    if one.holder:
+        return False
+    try:
+        with _holding(one.locks):
+            for path in one.paths:
+                _remove(path)
+    except Timeout:
+        return False
+    except OSError as error:
+        raise InfrastructureError(
+            f"cannot remove {error.filename or one.paths[0]}: {error.strerror}",
+            hint="its owner can do it",
+        ) from error
+    return True
+
+
+@contextmanager
+def _holding(locks: Iterable[Path]) -> Iterator[None]:
+    """Raises `Timeout` where somebody else does."""
+    with ExitStack() as stack:
+        for path in locks:
+            if path.exists():
+                stack.enter_context(FileLock(path, timeout=0))
+        yield
+
+
+def _remove(path: Path) -> None:
+    if not path.is_dir() or path.is_symlink():
+        path.unlink(missing_ok=True)
+        return
+    # Out of the way first: what is half removed must not look like an installation.
+    aside = path.with_name(f"{_UNFINISHED}removed-{os.getpid()}-{path.name}")
+    path.rename(aside)
+    shutil.rmtree(aside)
+
+
+# ----------------------------------------------------------------------------------- what is unused
+
+
+def _installations(current: Path) -> Iterator[Leftover]:
+    """Of the folder that holds them all; the current one is looked into by `_snapshots`."""
+    there = _listed(current.parent)
+    locks = tuple(path for path in there if path.name.endswith(_LOCK))
+    for path in there:
+        if path.name.startswith(_UNFINISHED):
+            yield Leftover("unfinished", (path,), locks)  # whichever is being made there
+        elif path not in locks and path != current:
+            yield Leftover("installation", _existing(path, _lock_of(path)), (_lock_of(path),))
+        elif path in locks and path != _lock_of(current) and not _locked(path).exists():
+            yield Leftover("lock", (path,), (path,))
+
+
+def _snapshots(current: Path) -> Iterator[Leftover]:
+    """Of the current installation: files by what they belong to, NAME.memory, without the used ones."""
+    installation = Installation(current)
+    by_name: dict[str, list[Path]] = {}
+    for path in _listed(installation.snapshots):
+        by_name.setdefault(path.name.removesuffix(_LOCK).rsplit(".", 1)[0], []).append(path)
+    for name, paths in by_name.items():
+        memory = installation.snapshots / f"{name}.memory"
+        lock = _lock_of(memory)
+        modules = tuple(name.rpartition("-")[0].split("-"))
+        if memory == snapshot.snapshot_path(
+            installation, snapshot.Wanted(modules)
+        ) and snapshot.is_whole(memory):
+            kept = (memory, memory.with_suffix(".json"), lock)
+            paths = [path for path in paths if path not in kept]
+        paths.sort(key=lambda path: path != memory)  # what it is called by
+        kind: Kind = "snapshot" if memory in paths else "lock" if paths == [lock] else "unfinished"
+        if paths:
+            yield Leftover(kind, tuple(paths), (lock,))
+
+
+def _listed(folder: Path) -> list[Path]:
+    return sorted(folder.iterdir()) if folder.is_dir() else []
+
+
+def _existing(*paths: Path) -> tuple[Path, ...]:
+    return tuple(path for path in paths if path.exists())
+
+
+def _lock_of(path: Path) -> Path:
+    return path.with_name(path.name + _LOCK)
+
+
+def _locked(lock: Path) -> Path:
+    return lock.with_name(lock.name.removesuffix(_LOCK))
+
+
+def _size(path: Path) -> int:
+    inside = path.rglob("*") if path.is_dir() and not path.is_symlink() else [path]
+    return sum(one.lstat().st_size for one in inside if one.is_symlink() or not one.is_dir())
+
+
+# ------------------------------------------------------------------------------------- what is held
+
+
+def _looked_at(one: Leftover, used: Mapping[int, set[Path]]) -> Leftover:
+    size = sum(map(_size, one.paths))
+    ours = [path.resolve() for path in one.paths]
+    for process, paths in used.items():
+        if any(path == own or own in path.parents for path in paths for own in ours):
+            return replace(one, size=size, holder=f"process {process}")
+    try:
+        with _holding(one.locks):
+            return replace(one, size=size)
+    except Timeout as taken:
+        return replace(one, size=size, holder=f"whoever holds {Path(taken.lock_file).name}")
+    except OSError:  # it is another user's: removing it will say so
+        return replace(one, size=size)
+
+
+def _used_by_processes(folder: Path) -> dict[int, set[Path]]:
+    """What processes use of a folder: have open or mapped, work in, or were started with."""
+    found: dict[int, set[Path]] = {}
+    for process in Path("/proc").glob("[0-9]*"):
+        used = {path for path in _paths_of(process, str(folder)) if folder in path.parents}
+        if used and int(process.name) != os.getpid():
+            found[int(process.name)] = used
+    return found
+
+
+def _paths_of(process: Path, folder: str) -> Iterator[Path]:
+    """As far as we may know them; the process may end meanwhile."""
+    with suppress(OSError):
+        for word in (process / "cmdline").read_bytes().split(b"\0"):
+            if b"/" in word and len(word) < 4096:  # as it is, or as in --option=/…
+                text = os.fsdecode(word)
+                yield Path(os.path.realpath(text[text.index("/") :]))
+    with suppress(OSError):
+        yield (process / "cwd").readlink()
+    with suppress(OSError):
+        for handle in (process / "fd").iterdir():
+            with suppress(OSError):
+                yield handle.readlink()
+    with suppress(OSError):
+        for line in (process / "maps").read_text(errors="replace").splitlines():
+            if folder in line:
+                yield Path(line[line.index("/") :])

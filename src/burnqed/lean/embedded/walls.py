@@ -1,0 +1,115 @@
+"""The walls around the embedded Lean, each tried by itself.
+
+Lean code that runs after all (a tactic, a file's command, a client of the REPL) is to reach nothing of
+this machine. Each of four things is kept from it by more than one layer, where the system has them:
+
+    code        Lean finds only its own functions by name; Node evaluates no text
+    files       Lean is shown its library; Node reads no other folder and writes none
+    processes   Lean starts none, nor does Node; the kernel refuses them
+    network     the kernel refuses sockets
+
+What is said here was tried a moment ago: in a worker, in a Node without the kernel's seal, and in a
+sealed Node without its own permissions.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import socket
+import tempfile
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from burnqed.core.errors import LeanStartError
+from burnqed.lean import protocol
+from burnqed.lean.embedded import package
+from burnqed.lean.embedded.launch import NODE_FLAGS, permissions
+from burnqed.lean.process import LaunchSpec, LeanProcess, Limits, guarded
+
+Layer = Literal["Lean", "Node", "the kernel"]
+ATTEMPT = Path(__file__).with_name("walls.js")
+SECONDS = 30.0
+THROUGH = "through"
+
+
+@dataclass(frozen=True, slots=True)
+class Wall:
+    """Around what, and for each layer that there could be whether it held."""
+
+    around: str
+    held: Mapping[Layer, bool]
+
+    @property
+    def stands(self) -> bool:
+        return any(self.held.values())
+
+    def __str__(self) -> str:
+        held = [str(layer) for layer, held in self.held.items() if held] or ["nothing"]
+        fallen = [f"not {layer}" for layer, held in self.held.items() if not held]
+        return f"{self.around}: {', '.join(held + fallen)}"
+
+
+async def try_walls(worker: LaunchSpec) -> list[Wall]:
+    """Try every wall. `worker` starts the embedded Lean."""
+    with (
+        tempfile.NamedTemporaryFile() as file,
+        socket.create_server(("127.0.0.1", 0)) as listener,
+    ):
+        secret, port = Path(file.name), listener.getsockname()[1]
+        lean = await _from_lean(worker, secret)
+        node = await _from_node(secret, port, sealed=False)
+        sealed = await _from_node(secret, port, sealed=True)
+    return [
+        Wall("code", {"Lean": lean["code"], "Node": node["code"]}),
+        Wall("files", {"Lean": lean["read"], "Node": node["read"] and node["write"]}),
+        Wall(
+            "processes",
+            {"Lean": lean["process"], "Node": node["process"], "the kernel": sealed["process"]},
+        ),
+        Wall("network", {"Node": node["network"], "the kernel": sealed["network"]}),
+    ]
+
+
+async def _from_lean(spec: LaunchSpec, secret: Path) -> dict[str, bool]:
+    """Whether each attempt of Lean code failed."""
+    attempts = {
+        "code": '@[export strlen, extern "strlen"] opaque f (text : @& String) : UInt8\n#eval f "x"',
+        "read": f"#eval (do let _ ← IO.FS.readFile {json.dumps(str(secret))} : IO Unit)",
+        "process": "#eval (do let _ ← IO.Process.output "
+        f"{{ cmd := {json.dumps(spec.command[0])}, args := #[] }} : IO Unit)",
+    }  # fmt: skip
+    process = await LeanProcess.start(spec)
+    try:
+        failed = {}
+        for what, source in attempts.items():
+            reply = await process.request(protocol.frontend_process(source), SECONDS)
+            protocol.raise_if_refused(reply)
+            said = [message for unit in reply["units"] for message in unit["messages"]]
+            failed[what] = any(message["severity"] == "error" for message in said)
+        return failed
+    finally:
+        await process.kill()
+
+
+async def _from_node(secret: Path, port: int, *, sealed: bool) -> dict[str, bool]:
+    """Whether each attempt of JavaScript failed: under Node's flags alone, or under the seal alone."""
+    flags = () if sealed else (*NODE_FLAGS, *permissions(ATTEMPT.parent))
+    attempt = (str(ATTEMPT), str(secret), str(port))
+    spec = LaunchSpec((str(package.node_executable()), *flags, *attempt), {}, sealed=sealed)
+    process = await asyncio.create_subprocess_exec(
+        *guarded(spec, Limits().stack_kb), env={}, stdin=asyncio.subprocess.DEVNULL,
+        stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+    )  # fmt: skip
+    try:
+        out, said = await asyncio.wait_for(process.communicate(), SECONDS)
+        became = json.loads(out)
+    except (TimeoutError, ValueError) as error:
+        with suppress(ProcessLookupError):
+            process.kill()
+        why = "it took too long" if isinstance(error, TimeoutError) else said.decode(errors="replace")
+        raise LeanStartError(f"Node did not run the attempts on its walls: {why[:300]}") from error
+    return {what: how != THROUGH for what, how in became.items()}

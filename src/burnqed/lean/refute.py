@@ -1,0 +1,146 @@
+"""A short search for a proof that a statement is false.
+
+False is said only where the kernel accepted a proof of `¬ T`, for all that the statement says, which
+rests on no axiom but the usual ones. Tactics are bounded by the session's heartbeats, the whole by a
+time: where nothing is found nothing is known. Some computations do not count heartbeats (`2 ^ 2 ^ 40`);
+one that is still under way when twice the time is up is stopped with its process.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from burnqed.core.errors import LeanLost, is_own_fault
+from burnqed.core.types import (
+    Advanced,
+    Closed,
+    FileHole,
+    Hypothesis,
+    Negation,
+    ProofState,
+    Proposition,
+    Rejected,
+    StepResult,
+    Theorem,
+    TheoremText,
+    TimedOut,
+)
+from burnqed.lean import rules
+from burnqed.lean.disproof import CLOSERS, Instance, instances, sweep
+from burnqed.lean.session import Session
+
+_AT_ONCE = 8
+_STOPPED = 4  # where automation runs away, it is left alone
+
+
+@dataclass(frozen=True, slots=True)
+class Refutation:
+    """A tactic that proves the negation; and a counterexample, unless it was proved without one."""
+
+    tactic: str
+    values: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def sentence(self) -> str:
+        if not self.values:
+            return "its negation is proved"
+        return ", ".join(f"{name} = {value}" for name, value in self.values)
+
+
+async def refute(session: Session, theorem: Theorem, seconds: float) -> Refutation | None:
+    """Look for a refutation, for about so long. Raises `StatementError`, and `LeanError`.
+
+    A theorem of the library is true: it is only started.
+    """
+    statement = theorem.statement
+    state = await session.start(theorem)
+    if not isinstance(statement, Proposition | TheoremText | FileHole):
+        return None
+    negated = await session.start(Theorem(theorem.name, Negation(statement)))
+    binders = await _binders(session, state)
+    try:
+        async with asyncio.timeout(2 * seconds):
+            return await _Search(session, negated, time.monotonic() + seconds).run(binders)
+    except TimeoutError:
+        return None
+
+
+async def _binders(session: Session, state: ProofState) -> tuple[Hypothesis, ...]:
+    """The variables and premises that a statement begins with."""
+    outcome = await session.apply(state, "intros")
+    return (outcome.state if isinstance(outcome, Advanced) else state).goals[0].hypotheses
+
+
+class _Search:
+    """Tactics tried on one negated statement, until one works, too many were stopped, or it is late."""
+
+    def __init__(self, session: Session, negated: ProofState, deadline: float) -> None:
+        self._session = session
+        self._negated = negated
+        self._deadline = deadline
+        self._stopped = 0
+
+    async def run(self, binders: Sequence[Hypothesis]) -> Refutation | None:
+        """Values first, for they say most; then automation, alone and at the values not yet decided."""
+        tried = instances(binders)
+        box = sweep(binders)
+        if box is not None:
+            at, outcomes = await self._first([box.tactic])
+            if at is not None:
+                return await self._counterexample(box.instances) or Refutation(box.tactic)
+            if _is_true(outcomes[0]):
+                covered = set(box.instances)
+                tried = [instance for instance in tried if instance not in covered]
+        left: list[Instance] = []
+        for some in _groups(tried):
+            at, outcomes = await self._first([instance.computed for instance in some])
+            if at is not None:
+                return Refutation(some[at].computed, some[at].values)
+            left += [i for i, outcome in zip(some, outcomes, strict=True) if not _is_true(outcome)]
+        at, _ = await self._first(CLOSERS)
+        if at is not None:
+            return Refutation(CLOSERS[at])
+        for some in _groups(left):
+            at, _ = await self._first([instance.reasoned for instance in some])
+            if at is not None:
+                return Refutation(some[at].reasoned, some[at].values)
+        return None
+
+    async def _counterexample(self, tried: Sequence[Instance]) -> Refutation | None:
+        """Which of the instances it is, where one of them is known to be false."""
+        for some in _groups(tried):
+            at, _ = await self._first([instance.computed for instance in some])
+            if at is not None:
+                return Refutation(some[at].computed, some[at].values)
+        return None
+
+    async def _first(self, tactics: Sequence[str]) -> tuple[int | None, list[StepResult]]:
+        """Which of these tactics proves the negation, as the kernel says; and what came of them."""
+        if self._stopped >= _STOPPED or time.monotonic() >= self._deadline:
+            return None, [TimedOut(0.0, deterministic=True) for _ in tactics]
+        outcomes = await self._session.apply_batch(self._negated, tactics)
+        found: int | None = None
+        for at, outcome in enumerate(outcomes):
+            if isinstance(outcome, LeanLost) and not is_own_fault(outcome):
+                raise outcome
+            if found is None and isinstance(outcome, Closed) and await self._is_proof(outcome.state):
+                found = at
+            self._stopped += not isinstance(outcome, Advanced | Closed | Rejected)
+        await self._session.free([o.state for o in outcomes if isinstance(o, Advanced | Closed)])
+        return found, outcomes
+
+    async def _is_proof(self, state: ProofState) -> bool:
+        certificate = await self._session.certify(state)
+        return certificate.ok and rules.ALLOWED_AXIOMS.issuperset(certificate.axioms_seen)
+
+
+def _is_true(outcome: StepResult) -> bool:
+    """Whether an instance was computed, and holds: it is no counterexample."""
+    return isinstance(outcome, Rejected) and "proved that the proposition" in outcome.error
+
+
+def _groups(tried: Sequence[Instance]) -> list[Sequence[Instance]]:
+    return [tried[at : at + _AT_ONCE] for at in range(0, len(tried), _AT_ONCE)]
