@@ -384,6 +384,7 @@ def likeliest(model: str, state: str) -> str:
     return str(tokenizer.decode(ids[0, length:], skip_special_tokens=True))
 
 
+@pytest.mark.torch
 async def test_a_real_server_says_what_the_model_says(transformers_server: tuple[str, str]) -> None:
     text = likeliest(transformers_server[1], "⊢ p")
     async with asking_transformers(transformers_server) as sampler:
@@ -395,6 +396,7 @@ async def test_a_real_server_says_what_the_model_says(transformers_server: tuple
     assert answers[2] == [Sample(text, 0.0, 1, ended=False)], "cut off after so many tokens"
 
 
+@pytest.mark.torch
 async def test_a_real_server_behind_the_policy(transformers_server: tuple[str, str]) -> None:
     """A stop that comes soon, as a random model hardly ever ends by itself."""
     text = likeliest(transformers_server[1], "⊢ p")
@@ -411,6 +413,7 @@ async def test_a_real_server_behind_the_policy(transformers_server: tuple[str, s
     assert policy.asked == 3
 
 
+@pytest.mark.torch
 @pytest.mark.parametrize(
     ("config", "said", "hint"),
     [
@@ -427,6 +430,7 @@ async def test_what_a_real_server_refuses(
         assert hint in caught.value.hint
 
 
+@pytest.mark.torch
 async def test_a_real_server_has_no_log_probabilities(transformers_server: tuple[str, str]) -> None:
     config = {"logprobs": True, "batched": False}
     async with asking_transformers(transformers_server, **config) as sampler:

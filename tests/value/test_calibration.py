@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from burnqed.value.calibration import (
     Scored,
     calibrate,
     read_calibration,
+    verdict_of,
     write_calibration,
 )
 
@@ -53,11 +55,40 @@ def test_an_energy_that_knows_more_is_better() -> None:
     assert found.beta > found.alpha
 
 
-@pytest.mark.parametrize("energy", [0.5, 0.0, -1.0])
-def test_one_that_knows_no_more_is_not(energy: float) -> None:
+@pytest.mark.parametrize(
+    ("energy", "verdict"), [(0.5, "undecided"), (-0.5, "no better"), (-1.0, "no better")]
+)
+def test_one_that_knows_no_more_is_not(energy: float, verdict: str) -> None:
     found = both(groups(300, energy, logprob=0.5))
-    assert found.verdict == "no better"
+    assert found.verdict == verdict
     assert found.low <= 0
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "theorems", "verdict"),
+    [
+        (0.01, 0.2, 10, "better"),
+        (-0.2, -0.01, 10, "no better"),
+        (-0.2, 0.0, 10, "no better"),
+        (0.0, 0.0, 10, "no better"),
+        (0.0, 0.2, 10, "undecided"),
+        (-0.1, 0.1, 1000, "undecided"),
+        (0.5, 0.667, 9, "undecided"),
+        (-0.9, -0.8, 9, "undecided"),
+    ],
+)
+def test_the_words_never_contradict_the_interval(
+    low: float, high: float, theorems: int, verdict: str
+) -> None:
+    assert verdict_of(low, high, theorems) == verdict
+
+
+def test_what_an_older_file_calls_no_better_is_undecided(tmp_path: Path) -> None:
+    few = both(groups(8, energy=9.0, logprob=-3.0))
+    assert few.low > 0
+    write_calibration(tmp_path, replace(few, verdict="no better"))
+    assert read_calibration(tmp_path) == few
+    assert few.verdict == "undecided"
 
 
 def test_a_few_theorems_prove_nothing() -> None:
@@ -65,12 +96,12 @@ def test_a_few_theorems_prove_nothing() -> None:
     lucky = groups(150, energy=2.0, logprob=0.5, per_theorem=200)
     unlucky = groups(100, energy=-2.0, logprob=0.5, per_theorem=200)
     mixed = [*lucky, *(Rivals("u", g.depth, g.positive, g.negatives) for g in unlucky)]
-    assert both(mixed).verdict == "no better"
+    assert both(mixed).verdict == "undecided"
     apart = [Rivals(f"{i}", g.depth, g.positive, g.negatives) for i, g in enumerate(mixed)]
     assert both(apart).low > both(mixed).low
     few = both(groups(2 * FEWEST_THEOREMS - 2, energy=9.0, logprob=-3.0))
     assert few.low > 0
-    assert few.verdict == "no better"
+    assert few.verdict == "undecided"
     assert "too few" in few.told
     assert both(groups(2 * FEWEST_THEOREMS, energy=9.0, logprob=-3.0)).verdict == "better"
 

@@ -104,6 +104,24 @@ def test_a_damaged_file_is_named(tmp_path: Path) -> None:
         EmbeddingCache(tmp_path, NAME)
 
 
+def test_a_flipped_bit_never_makes_another_embedding(tmp_path: Path) -> None:
+    """It is refused, or some states have none and are embedded again."""
+    cache = EmbeddingCache(tmp_path, NAME)
+    embed(STATES, Counting(), cache)
+    part = next(cache.directory.glob("part-*.parquet"))
+    data = part.read_bytes()
+    for place in range(0, len(data), 29):
+        damaged = bytearray(data)
+        damaged[place] ^= 1 << place % 8
+        part.write_bytes(damaged)
+        try:
+            read = EmbeddingCache(tmp_path, NAME)
+        except CorruptError:
+            continue
+        there = [state for state in STATES if not read.missing([state])]
+        assert (read.get(there) == Counting().encode(there)).all(), place
+
+
 def test_zero_embeddings_are_never_kept(tmp_path: Path) -> None:
     cache = EmbeddingCache(tmp_path, NAME)
     with pytest.raises(InfrastructureError, match="zero"):

@@ -14,7 +14,7 @@ import math
 import random
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from statistics import fmean
 from typing import Any, Literal, get_args
@@ -24,7 +24,7 @@ from burnqed.core.runs import publish
 from burnqed.value.metrics import Group, rank1
 
 CALIBRATION = "calibration.json"
-Verdict = Literal["better", "no better"]
+Verdict = Literal["better", "no better", "undecided"]
 FEWEST_THEOREMS = 10  # for a verdict: fewer agree by chance too easily
 _RESAMPLES = 2000
 _SHARES = [step / 20 for step in range(21)]
@@ -56,7 +56,8 @@ class Calibration:
     """`(energy - mean) * scale` varies among siblings as much as log-probabilities do.
 
     A search adds `alpha` of the one and `beta` of the other. `low` and `high` enclose, with 95%
-    confidence, by how much the energy is more often right about the best sibling.
+    confidence, by how much the energy is more often right about the best sibling. The verdict is
+    what these say: `verdict_of`.
     """
 
     verdict: Verdict
@@ -97,6 +98,13 @@ class Calibration:
         )
 
 
+def verdict_of(low: float, high: float, theorems: int) -> Verdict:
+    """What the interval of the difference shows, if it shows anything."""
+    if theorems < FEWEST_THEOREMS or low <= 0 < high:
+        return "undecided"
+    return "better" if low > 0 else "no better"
+
+
 def calibrate(
     tuning: Sequence[Rivals],
     judging: Sequence[Rivals],
@@ -125,7 +133,7 @@ def calibrate(
         gains[group.theorem].append(ours - theirs)
     low, high = _interval(list(gains.values()), seed)
     return Calibration(
-        verdict="better" if low > 0 and len(gains) >= FEWEST_THEOREMS else "no better",
+        verdict=verdict_of(low, high, len(gains)),
         difference=fmean(by_energy) - fmean(by_logprob),
         low=low,
         high=high,
@@ -184,7 +192,10 @@ def read_calibration(directory: Path) -> Calibration:
     path = directory / CALIBRATION
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
-        return Calibration(**{**content, "policies": tuple(content["policies"])})
+        found = Calibration(**{**content, "policies": tuple(content["policies"])})
+        if found.verdict == "no better":  # so older files call what is undecided as well
+            found = replace(found, verdict=verdict_of(found.low, found.high, found.theorems))
+        return found
     except FileNotFoundError:
         raise InputError(
             f"{directory} has no {CALIBRATION}: the training that made the head is not finished",

@@ -86,7 +86,7 @@ class EmbeddingCache:
         values = pa.FixedSizeListArray.from_arrays(pa.array(rows.ravel()), self.name.width)
         table = pa.table({"state": pa.array(self._new, pa.binary(32)), "embedding": values})
         data = io.BytesIO()
-        pq.write_table(table, data, compression="zstd")
+        pq.write_table(table, data, compression="zstd", write_page_checksum=True)
         publish(self.directory / f"part-{self._parts:06d}.parquet", data.getvalue())
         self._parts += 1
         self._new = []
@@ -109,7 +109,7 @@ class EmbeddingCache:
 
     def _read(self, part: Path) -> None:
         try:
-            table = pq.read_table(part)
+            table = pq.read_table(part, page_checksum_verification=True)
             keys = table.column("state").to_pylist()
             values = table.column("embedding").combine_chunks().flatten().to_numpy()
             rows = checked(values.reshape(len(keys), -1), self.name.width)

@@ -33,11 +33,12 @@ def trusted(calibration: Calibration, policy: str, anyway: bool, warn: Callable[
     the ones that it is known to beat.
     """
     better = calibration.verdict == "better"
+    said = f"the value model's verdict is {calibration.verdict}: {calibration.told}"
     if not better and not anyway:
-        warn(f"{calibration.told}; the search goes by log-probability alone")
+        warn(f"{said}; the search goes by log-probability alone")
         return False
     if not better:
-        warn(f"{calibration.told}; it is used all the same")
+        warn(f"{said}; it is used all the same")
     elif calibration.policies and policy not in calibration.policies:
         known = ", ".join(calibration.policies)
         warn(f"the value model was held against log-probabilities of {known}, and not of {policy}")

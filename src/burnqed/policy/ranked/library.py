@@ -204,7 +204,7 @@ def write_library(path: Path, library: Library) -> None:
     table = table.append_column(_PATTERN, has)
     table = table.replace_schema_metadata({b"burnqed.imports": json.dumps(library.imports).encode()})
     sink = pa.BufferOutputStream()
-    pq.write_table(table, sink, compression="zstd")
+    pq.write_table(table, sink, compression="zstd", write_page_checksum=True)
     publish(path, sink.getvalue().to_pybytes())
 
 
@@ -213,7 +213,7 @@ def read_library(path: Path) -> Library:
     import pyarrow.parquet as pq
 
     try:
-        table = pq.read_table(path)
+        table = pq.read_table(path, page_checksum_verification=True)
         names, modules, statements = (tuple(table.column(name).to_pylist()) for name in _COLUMNS)
         has = table.column(_PATTERN).to_pylist()
         told = json.loads((table.schema.metadata or {}).get(b"burnqed.imports", b"{}"))

@@ -83,7 +83,6 @@ def save(directory: Path, weights: Weights, about: dict[str, Any]) -> None:
 
     from burnqed.core.runs import publish
 
-    directory.mkdir(parents=True, exist_ok=True)
     publish(directory / WEIGHTS, to_bytes(_halves(weights)))
     card = {"kind": KIND, "format": FORMAT, **about}
     publish(directory / CARD, json.dumps(card, indent=2, ensure_ascii=False) + "\n")
