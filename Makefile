@@ -1,28 +1,43 @@
 # Two commands: `make demo` proves theorems with real Lean, `make test` passes the tests.
 # Both set up .venv first and leave .venv/bin/burn-qed; what needs a model, and the tests, want torch too.
+# docs/testing.md says what the lanes `check`, `test` and `soak` have in them, and how long they take.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test check fetched bench clean
+.PHONY: demo check test soak style quick fetched bench clean
 
 demo: $(BIN)/burn-qed
 	$(BIN)/burn-qed lean install
 	$(BIN)/burn-qed prove examples/five.lean
 
 # A file's tests stay together, as its Lean and its servers do. The files keep their order: by itself pytest
-# leaves those of few tests to the end, which here take the longest.
+# leaves those of few tests to the end, which here take the longest. Each test has its limit, and so has the run.
+PYTEST := timeout --foreground --kill-after=60 1800 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
+# What needs neither Lean nor torch nor a network.
+check: $(VENV)/dev
+	$(MAKE) --no-print-directory --output-sync=target -j2 style quick
+
+# Everything that a change must not break.
 test: $(VENV)/dev
-	$(MAKE) --no-print-directory -j2 check fetched
-	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+	$(MAKE) --no-print-directory -j2 style fetched
+	$(PYTEST) --lane test
 	$(BIN)/burn-qed doctor
 
-check: $(VENV)/dev
+# What takes long.
+soak: $(VENV)/dev fetched
+	$(PYTEST) --lane soak
+
+style: $(VENV)/dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+
+quick: $(VENV)/dev
+	$(PYTEST) --lane check
 
 fetched: $(VENV)/dev
 	$(BIN)/burn-qed lean install

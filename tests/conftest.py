@@ -12,6 +12,8 @@ from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Toolchain, embedded
 
+pytest_plugins = ("tests.lanes",)
+
 # A native Lean on the machine that runs the tests must not change what they test.
 os.environ["BURN_QED_TOOLCHAIN"] = "embedded"
 # Commands are started a few hundred times: half of a start is to compile our own source again.
