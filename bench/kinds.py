@@ -4,7 +4,7 @@
 
 Kinds are told by the beginnings of names, lemmas by a name with a dot in a tactic. With two runs, what
 the second gains over the first, and by which tactics. Of each run, with which four tactics it begins,
-and why tactics failed, as far as messages tell.
+why tactics failed, as far as messages tell, and on which tactics Lean spent its time.
 """
 
 from __future__ import annotations
@@ -48,19 +48,26 @@ def steps(records: Iterable[TheoremRecord]) -> str:
     )
 
 
+def first_word(tactic: str) -> str:
+    return re.split(r"[\s;]", tactic, maxsplit=1)[0]
+
+
 def beginnings(tactics: Iterable[str]) -> str:
-    words = Counter(re.split(r"[\s;]", tactic, maxsplit=1)[0] for tactic in tactics)
+    words = Counter(map(first_word, tactics))
     return ", ".join(f"{word} {count}" for word, count in words.most_common())
 
 
 def tell_tactics(run: Path) -> None:
     tactics = unknown = lists = refused = 0
     begun: dict[str, list[str]] = {}
-    names = ["theorem", "tactic", "error"]
+    spent: dict[str, list[float]] = {}
+    names = ["theorem", "tactic", "error", "lean_seconds"]
     for batch in iter_steps(every_trajectories(run)[0], columns=names):
         columns = (batch.column(name).to_pylist() for name in names)
-        for theorem, tactic, error in zip(*columns, strict=True):
+        for theorem, tactic, error, seconds in zip(*columns, strict=True):
             tactics += 1
+            if seconds is not None:
+                spent.setdefault(first_word(tactic), []).append(seconds)
             begun.setdefault(theorem, []).append(tactic)
             unknown += UNKNOWN.search(error) is not None
             if tactic.startswith("grind ["):
@@ -73,6 +80,9 @@ def tell_tactics(run: Path) -> None:
     )
     first = [tactic for tried in begun.values() for tactic in tried[:4]]
     print(f"{run}: the first four of each theorem begin: {beginnings(first)}")
+    longest = sorted(spent.items(), key=lambda one: -sum(one[1]))[:12]
+    said = (f"{word} {sum(s):.1f} s in {len(s)} (longest {max(s):.2f} s)" for word, s in longest)
+    print(f"{run}: Lean's own time: {', '.join(said) or 'not kept'}")
 
 
 def main() -> None:

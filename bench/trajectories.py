@@ -61,8 +61,8 @@ def theorem(number: int) -> Theorem:
         theorem=f"Bench.theorem_{number}", outcome="exhausted", reason="nodes", detail="",
         nodes=len(states), steps=STEPS, expansions=len(states), candidates_min=CANDIDATES,
         candidates_max=CANDIDATES, candidates_total=STEPS, seconds=60.0, lean_seconds=50.0,
-        judge_seconds=0.0, proof="", proof_steps=0, axioms=(), leak_rule=None, seed=number,
-        statement_sha=f"{number:064x}",
+        judge_seconds=0.0, proof="", proof_steps=0, axioms=None, axioms_seen=(),
+        leak_rule=None, seed=number, statement_sha=f"{number:064x}",
     )  # fmt: skip
     return record, rows
 

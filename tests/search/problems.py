@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from burnqed.core.types import Candidate, Goal, Proposition, Theorem
+from burnqed.core.ports import Environment
+from burnqed.core.types import Advanced, Candidate, Goal, Proposition, Theorem
 from burnqed.lean.fake import FakeEnvironment, Script
 from burnqed.search.best_first import Searched, Settings, best_first
 from burnqed.search.budget import Budget
+from burnqed.search.keys import key_of
 from burnqed.search.script import Script as Proof
-from burnqed.search.tree import Tree
+from burnqed.search.script import way_to
+from burnqed.search.tree import Node, Tree
 
 
 class ScriptedPolicy:
@@ -84,6 +87,43 @@ def closes(script: Script, target: str, proof: Proof) -> bool:
         return False
     goals = [after[i] for part in proof.parts for i in part]
     return all(closes(script, goal, rest) for goal, rest in zip(goals, proof.rest, strict=True))
+
+
+def has_path(start: Node, end: Node, length: int, logprob: float) -> bool:
+    """Whether a way of this length and likelihood leads there that comes to no node twice."""
+    todo = [(start, frozenset({start.id}), 0.0)]
+    while todo:
+        node, seen, so_far = todo.pop()
+        if node is end:
+            if len(seen) == length + 1 and abs(so_far - logprob) < 1e-9:
+                return True
+            continue
+        todo += [
+            (child.node, seen | {child.node.id}, so_far + edge.candidate.logprob)
+            for edge in node.edges
+            for child in edge.children
+            if child.node.id not in seen and len(seen) <= length
+        ]
+    return False
+
+
+async def assert_way_leads_to(node: Node, environment: Environment, theorem: Theorem) -> None:
+    """The way that is told to a node is as long as it is deep, and Lean, taking it, comes there."""
+    steps, goals = way_to(node)
+    assert sum(not step.bridge for step in steps) == node.depth
+    state = await environment.start(theorem)
+    met = []
+    for step in steps:
+        if not step.bridge:
+            met.append(key_of([state.goals[i] for i in step.goals]).text)
+        outcome = await environment.apply(state, step.tactic, step.goals)
+        assert isinstance(outcome, Advanced), step
+        state = outcome.state
+    reached = key_of([state.goals[i] for i in goals])
+    assert reached.text == node.key.text
+    for mine, told in zip(reached.names, node.key.names, strict=True):
+        assert mine == told or "✝" in mine + told, "a step after it could not speak of it"
+    assert len({*met, reached.text}) == node.depth + 1, "no state twice"
 
 
 def as_data(tree: Tree) -> list[dict[str, Any]]:

@@ -15,11 +15,20 @@ from burnqed.lean.fake import FakeEnvironment, Script, Scripted, Suggests
 from burnqed.search.best_first import Settings, best_first
 from burnqed.search.budget import Budget, Meter
 from burnqed.search.events import Event, Expanded, Started
-from burnqed.search.scoring import Scoring
+from burnqed.search.scoring import Scoring, score
 from burnqed.search.script import Script as Proof
-from burnqed.search.script import script_of, tactics_of
+from burnqed.search.script import script_of, tactics_of, way_to
 from burnqed.search.tree import Status
-from tests.search.problems import ScriptedPolicy, as_data, closes, every_tactic, provable, search
+from tests.search.problems import (
+    ScriptedPolicy,
+    as_data,
+    assert_way_leads_to,
+    closes,
+    every_tactic,
+    has_path,
+    provable,
+    search,
+)
 
 GOLDEN = Path(__file__).parent.parent / "golden"
 
@@ -321,6 +330,60 @@ async def test_merging_and_splitting_change_what_it_costs_only(script: Script) -
             assert other.tree.proved == both.tree.proved
         if other.tree.proved:
             assert closes_flat(script, other.tree.root.goals[0].target, script_of(other.tree))
+
+
+# Few goals that lead to each other a lot, by steps of very different likelihood.
+tangles = st.fixed_dictionaries(
+    {
+        f"g{i}": st.dictionaries(
+            st.sampled_from("abcd"),
+            st.lists(st.sampled_from([f"g{i}" for i in range(5)]), min_size=1, max_size=2).map(tuple),
+            max_size=3,
+        )
+        for i in range(5)
+    }
+)
+likelihoods = st.fixed_dictionaries(
+    {tactic: st.sampled_from([-0.01, -0.5, -1.0, -4.0]) for tactic in "abcd"}
+)
+
+
+@given(script=tangles, said=likelihoods, nodes=st.integers(1, 9), candidates=st.integers(1, 4))
+@settings(max_examples=300, deadline=None)
+async def test_depth_way_and_score_of_every_state_are_those_of_a_real_path(
+    script: Script, said: dict[str, float], nodes: int, candidates: int
+) -> None:
+    """Where states are merged and steps lead back, and where more candidates are tried later, too."""
+    policy = ScriptedPolicy({}, said)
+    budget = Budget(nodes=nodes, candidates=candidates)
+    searched, environment = await search(script, "g0", policy, budget)
+    for node in searched.tree.nodes:
+        await assert_way_leads_to(node, environment, Theorem("t", Proposition("g0")))
+        assert node.score == score(Scoring(), node.logprob, node.length, None)
+        assert has_path(searched.tree.root, node, node.length, node.logprob)
+
+
+async def test_a_loop_is_not_told_as_a_way() -> None:
+    """A step that leads back to the root used to be gone round until the path was 50 steps long."""
+    script: Script = {"root": {"on": ("a",)}, "a": {"back": ("root",), "on": ("b",)}, "b": {}}
+    searched, _ = await search(script, "root", budget=Budget(nodes=2))
+    b = searched.tree.nodes[2]
+    assert b.depth == 2
+    assert [step.tactic for step in way_to(b)[0]] == ["on", "on"]
+
+
+async def test_a_loop_of_likely_steps_makes_no_state_better() -> None:
+    """`a` comes back to itself over `b` at next to no cost: the mean of such a way is better."""
+    script: Script = {
+        "root": {"rare": ("a",)},
+        "a": {"to": ("b",)},
+        "b": {"to": ("a",), "on": ("c",)},
+        "c": {},
+    }
+    policy = ScriptedPolicy({"root": {"rare": -4.0}}, {"to": -0.01, "on": -0.5})
+    searched, _ = await search(script, "root", policy, Budget(nodes=3))
+    a = searched.tree.nodes[1]
+    assert (a.logprob, a.length, a.score) == (-4.0, 1, -4.0)
 
 
 def closes_flat(script: Script, target: str, proof: Proof) -> bool:

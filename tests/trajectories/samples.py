@@ -41,6 +41,8 @@ def rows(number: int, count: int) -> list[StepRow]:
             temperature=1.0,
             iteration=0,
             seconds=index / 10,
+            lean_seconds=None if index % 5 == 4 else index / 100,
+            heartbeats=None if index % 5 == 4 else index,
         )
         for index in range(count)
     ]
@@ -67,7 +69,8 @@ def record(number: int, steps: int) -> TheoremRecord:
         judge_seconds=0.5,
         proof="by simp" if number % 3 == 0 else "",
         proof_steps=1 if number % 3 == 0 else 0,
-        axioms=("propext",) if number % 3 == 0 else (),
+        axioms=(("propext",), (), None)[number % 3],
+        axioms_seen=("propext",) if number % 3 == 0 else (),
         leak_rule=None,
         seed=number,
         statement_sha=f"{number:064x}",

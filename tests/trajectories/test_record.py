@@ -8,11 +8,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from burnqed.core.errors import LeanDied, LeanMemoryExceeded
-from burnqed.core.types import Goal, Proposition, Rejected, Theorem, TimedOut
+from burnqed.core.types import Cost, Goal, Proposition, Rejected, Theorem, TimedOut
 from burnqed.lean.fake import FakeEnvironment, Script
 from burnqed.search.best_first import best_first
 from burnqed.search.budget import Budget
-from burnqed.trajectories.record import Provenance, rows_of
+from burnqed.trajectories.record import Provenance, path_of, rows_of
 from burnqed.trajectories.schema import Label, StepRow
 from tests.search.problems import ScriptedPolicy, every_tactic, search
 
@@ -44,6 +44,34 @@ def labelled(rows: Rows, label: Label) -> set[tuple[str, str]]:
     return {step for step, row in rows.items() if row.label == label}
 
 
+# ------------------------------------------------------------------------------------ ways
+
+
+async def test_parents_lead_to_the_root_which_has_none() -> None:
+    """Also where steps lead back to it."""
+    script: Script = {
+        "root": {"on": ("a",), "stay": ("root",)},
+        "a": {"back": ("root",), "on": ("b",)},
+        "b": {"back": ("a",), "home": ("root",), "wrong": NO},
+    }
+    found = (await rows(script)).values()
+    parents = {row.node: row.parent for row in found}
+    assert parents == {0: None, 1: 0, 2: 1}
+
+
+async def test_a_proof_tells_how_deep_its_steps_are_in_it() -> None:
+    """`b` is known from `both`, one step from the root, but the proof comes to it over `a`."""
+    script: Script = {
+        "root": {"both": ("b", "never"), "on": ("a",)},
+        "a": {"on": ("b",)},
+        "b": {"close": ()},
+        "never": {},
+    }
+    searched, _ = await search(script, "root")
+    path = path_of(searched.tree)
+    assert [(step.state, step.depth) for step in path] == [("⊢ root", 0), ("⊢ a", 1), ("⊢ b", 2)]
+
+
 # ------------------------------------------------------------------------------- positive
 
 # A proof of `root` is split, a.close, b.step, d.close; at `a` there is another way, as good.
@@ -62,6 +90,24 @@ async def test_the_path_of_a_verified_proof_is_positive_and_nothing_else() -> No
     assert labelled(found, "positive") == PATH
     assert {step for step, row in found.items() if row.on_proof_path} == PATH
     assert found["a", "other"].label == "unknown", "it closed its goal, and no judge has seen it"
+
+
+async def test_each_row_has_what_its_own_tactic_took() -> None:
+    script: Script = {
+        "root": {
+            "long": Rejected("no", "tactic", Cost(2.5, 900)),
+            "unread": Rejected("no", "parse", Cost(0.25)),
+            "stopped": TimedOut(10.0, deterministic=False, cost=Cost(10.0)),
+            "untold": Rejected("no", "forbidden"),
+            "lost": HUNGRY,
+        },
+    }
+    found = await rows(script)
+    cost = {tactic: (row.lean_seconds, row.heartbeats) for (_, tactic), row in found.items()}
+    assert cost == {
+        "long": (2.5, 900), "unread": (0.25, None), "stopped": (10.0, None),
+        "untold": (None, None), "lost": (None, None),
+    }  # fmt: skip
 
 
 async def test_what_the_judge_refused_is_not_positive() -> None:

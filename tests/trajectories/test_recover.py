@@ -15,6 +15,7 @@ from burnqed.trajectories import thrift
 from burnqed.trajectories.part import open_whole
 from burnqed.trajectories.schema import StepRow
 from burnqed.trajectories.store import iter_rows, open_writer, read_records
+from tests.lanes import few_and
 from tests.trajectories.samples import name, record, rows, steps_of, write
 
 THEOREMS = range(24)
@@ -53,12 +54,13 @@ def test_of_a_truncated_part_come_the_theorems_before_the_cut(tmp_path: Path) ->
     assert len(set(counts)) > 5
 
 
-def test_a_flipped_bit_costs_one_group_at_most(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", few_and(10, 100))
+def test_a_flipped_bit_costs_one_group_at_most(tmp_path: Path, times: int) -> None:
     path = write(tmp_path, THEOREMS)
     data, whole = path.read_bytes(), originals()
     records = read_records(tmp_path)
     chance = random.Random(11)
-    for place in [0, 4, 5, len(data) - 1, *(chance.randrange(len(data)) for _ in range(50))]:
+    for place in [0, 4, 5, len(data) - 1, *(chance.randrange(len(data)) for _ in range(times))]:
         damaged = bytearray(data)
         damaged[place] ^= 1 << chance.randrange(8)
         path.write_bytes(damaged)
@@ -83,11 +85,12 @@ def test_no_flipped_bit_goes_unnoticed(tmp_path: Path) -> None:
             open_whole(bytes(damaged))
 
 
-def test_cut_and_flipped(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", few_and(15, 150))
+def test_cut_and_flipped(tmp_path: Path, times: int) -> None:
     path = write(tmp_path, THEOREMS)
     data, whole = path.read_bytes(), originals()
     chance = random.Random(13)
-    for _ in range(60):
+    for _ in range(times):
         damaged = bytearray(data[: chance.randrange(1, len(data))])
         for _ in range(chance.randrange(1, 5)):
             damaged[chance.randrange(len(damaged))] ^= 1 << chance.randrange(8)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import tempfile
 from pathlib import Path
 from typing import Any, get_args
@@ -83,7 +84,15 @@ def test_any_records_survive_json(records: list[TheoremRecord]) -> None:
 
 def test_the_columns_are_the_fields() -> None:
     assert tuple(SCHEMA.names) == NAMES
-    assert SCHEMA.metadata == {b"burnqed.version": b"3"}
+    assert SCHEMA.metadata == {b"burnqed.version": b"4"}
+
+
+def test_axioms_of_an_older_record_are_those_that_were_seen() -> None:
+    """It called them all, where nobody could know that."""
+    (entry,) = json.loads(records_to_json([record(0, 8)]))
+    del entry["axioms_seen"]
+    (read,) = records_from_json(json.dumps([entry]))
+    assert (read.axioms, read.axioms_seen) == (None, ("propext",))
 
 
 def test_errors_are_cut() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import random
 import re
+import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -16,9 +18,10 @@ import pytest
 
 from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.trajectories import part
-from burnqed.trajectories.schema import TheoremRecord, records_to_json
+from burnqed.trajectories.schema import StepRow, TheoremRecord, records_to_json
 from burnqed.trajectories.store import DamagedPart, iter_rows, iter_steps, open_writer, read_records
 from burnqed.trajectories.tables import SCHEMA, VERSION_KEY
+from tests.lanes import few_and
 from tests.trajectories.samples import name, record, rows, steps_of, write
 
 ROOT = Path(__file__).parent.parent.parent
@@ -174,6 +177,45 @@ def test_an_older_format_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     assert list(iter_rows(tmp_path)) == steps
 
 
+# What `samples` made of these theorems (number, rows), written by the code that wrote format 3.
+OLD = Path(__file__).parent.parent / "golden" / "format-3.parquet"
+OLD_ROWS = {0: 4, 1: 20, 2: 0, 3: 9}
+
+
+def old_rows(*numbers: int) -> list[StepRow]:
+    """As they are read: what a tactic took was not kept."""
+    every = [row for number in numbers for row in rows(number, OLD_ROWS[number])]
+    return [replace(row, lean_seconds=None, heartbeats=None) for row in every]
+
+
+def test_rows_of_before_tactics_had_a_cost_are_read(tmp_path: Path) -> None:
+    shutil.copy(OLD, tmp_path / "part-000000.parquet")
+    write(tmp_path, range(5, 7))
+    _, steps = expected(range(5, 7))
+    assert list(iter_rows(tmp_path)) == old_rows(*OLD_ROWS) + steps
+    assert [r.steps for r in read_records(tmp_path)[:4]] == list(OLD_ROWS.values())
+    columns = ("heartbeats", "tactic")
+    batches = list(iter_steps(tmp_path, columns))
+    assert all(set(batch.schema.names) == set(columns) for batch in batches)
+    assert batches[0].column("heartbeats").null_count == 33
+    only = next(iter_steps(tmp_path, ("lean_seconds",)))
+    assert (only.num_rows, only.column("lean_seconds").null_count) == (33, 33)
+
+
+def test_what_is_left_of_a_cut_file_of_before_is_read(tmp_path: Path) -> None:
+    (tmp_path / "part-000000.parquet").write_bytes(OLD.read_bytes()[:-3000])
+    told: list[str] = []
+    assert list(iter_rows(tmp_path, told.append)) == old_rows(*OLD_ROWS)
+    assert "33 rows of whole theorems can be read" in told[0]
+
+
+def test_a_file_of_before_is_written_anew_without_what_is_searched_again(tmp_path: Path) -> None:
+    shutil.copy(OLD, tmp_path / "part-000000.parquet")
+    with open_writer(tmp_path, again=lambda record: record.theorem == name(1)) as writer:
+        assert [record.theorem for record in writer.earlier] == [name(0), name(2), name(3)]
+    assert list(iter_rows(tmp_path)) == old_rows(0, 2, 3)
+
+
 def _without(*keys: str) -> Callable[[Iterable[TheoremRecord]], str]:
     def dump(records: Iterable[TheoremRecord]) -> str:
         told = json.loads(records_to_json(records))
@@ -238,10 +280,11 @@ def test_damage_is_a_warning_unless_the_caller_takes_it(tmp_path: Path) -> None:
         assert list(iter_rows(tmp_path)) == expected(range(6))[1]
 
 
-def test_a_killed_writer_leaves_whole_parts(tmp_path: Path) -> None:
+@pytest.mark.parametrize("times", few_and(4, 30))
+def test_a_killed_writer_leaves_whole_parts(tmp_path: Path, times: int) -> None:
     """kill -9 at random moments: what it said to be saved is there, all of it, once, and no warning."""
     chance = random.Random(7)
-    for _ in range(15):
+    for _ in range(times):
         command = [sys.executable, "-m", "tests.trajectories.busy_writer", str(tmp_path)]
         process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True)
         assert process.stdout is not None
@@ -290,7 +333,8 @@ with open_writer(directory) as writer:
     lines = done.stdout.splitlines()
     assert len(lines) == 3
     assert all(
-        f"cannot write {tmp_path}/part-000001.parquet: File too large | look" in s for s in lines
+        f"cannot write {tmp_path}/part-000001.parquet: File too large | files may not be" in s
+        for s in lines
     )
     assert read_records(tmp_path) == [record(0, 8), *(record(number, 300) for number in range(1, 9))]
     assert len(list(iter_rows(tmp_path))) == 8 + 8 * 300

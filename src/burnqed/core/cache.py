@@ -10,6 +10,7 @@ import platformdirs
 from filelock import FileLock, Timeout
 
 from burnqed.core.errors import SetupError
+from burnqed.core.storage import remedy
 
 LOCK_SECONDS = 3600.0
 
@@ -43,6 +44,6 @@ def lock(path: Path) -> FileLock:
     except OSError as error:
         raise SetupError(
             f"cannot write to the cache {path.parent}: {error.strerror}",
-            hint="free the disk or the rights, or set BURN_QED_CACHE to another folder",
+            hint=remedy(error, path, "set BURN_QED_CACHE to another folder"),
         ) from error
     return held

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from burnqed.core.errors import InfrastructureError, InputError
+from burnqed.core.errors import BurnQedError, InfrastructureError, InputError
+from burnqed.core.storage import remedy
 
 MANIFEST = "manifest.json"
 SUMMARY = "summary.json"  # what came of it, written when all of it is done
@@ -94,6 +96,35 @@ def read_manifest(directory: Path) -> dict[str, Any]:
     return content
 
 
+# What the runs of a command are, and the command that shows them.
+_SHOWN = {
+    "run": ("a run of expert iteration", "status"),
+    "eval": ("an evaluation", "report"),
+    "search": ("a search", "summary"),
+    "negatives": ("a search beside proofs", "summary"),
+    "train policy": ("a training", ""),
+    "train value": ("a training", ""),
+    "data trace": ("a trace", "data inspect"),
+}
+
+
+def command_of(directory: Path) -> str:
+    """The command that a run is of, as its manifest has it; "" where there is none."""
+    try:
+        return str(read_manifest(directory).get("command", ""))
+    except BurnQedError:
+        return ""
+
+
+def shown_by(directory: Path) -> str:
+    """What a run's directory is and how to look at it, for who took it for another; "" for no run."""
+    if (command := command_of(directory)) not in _SHOWN:
+        return ""
+    what, by = _SHOWN[command]
+    told = f"`{shlex.join(['burn-qed', *by.split(), str(directory)])}`" if by else "its result.json"
+    return f"it is {what}: {told} says what it came to"
+
+
 def publish(path: Path, content: str | bytes | Iterable[str]) -> None:
     """Write a file so that it is there whole or not at all, also after a power cut."""
     parts = [content] if isinstance(content, str | bytes) else content
@@ -117,5 +148,5 @@ def publish(path: Path, content: str | bytes | Iterable[str]) -> None:
     except OSError as error:
         raise InfrastructureError(
             f"cannot write {path}: {error.strerror or error}",
-            hint="free some space, or use --out elsewhere",
+            hint=remedy(error, path),
         ) from error

@@ -6,7 +6,7 @@ All of it is immutable and knows nothing of Lean processes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from burnqed.core.errors import LeanLost
@@ -69,9 +69,12 @@ class Unreadable:
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """`¬ T` for all that a statement says: its binders and variables are quantified under the `¬`."""
+    """`¬ T` for all that a statement says: its binders and variables are quantified under the `¬`.
 
-    statement: Proposition | TheoremText | LibraryConstant
+    Of a hole these are the hypotheses that it has.
+    """
+
+    statement: Proposition | TheoremText | LibraryConstant | FileHole
 
 
 Statement = Proposition | TheoremText | LibraryConstant | FileHole | Unreadable | Negation
@@ -173,16 +176,27 @@ class Message:
 
 
 @dataclass(frozen=True, slots=True)
+class Cost:
+    """What Lean says that one tactic took; heartbeats in thousands, None where it counted none."""
+
+    seconds: float
+    heartbeats: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Advanced:
     """The tactic worked and goals remain.
 
     `suggestions` are the concrete tactics that a searching one (`exact?`, `simp?`) says to put in its
     place; a proof may hold those, and not the searching one.
+
+    The `cost` of any outcome is None where Lean did not say; it is no part of what the outcome is.
     """
 
     state: ProofState
     messages: tuple[Message, ...] = ()
     suggestions: tuple[str, ...] = ()
+    cost: Cost | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,6 +206,7 @@ class Closed:
     state: ProofState
     messages: tuple[Message, ...] = ()
     suggestions: tuple[str, ...] = ()
+    cost: Cost | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,6 +218,7 @@ class Rejected:
 
     error: str
     kind: Literal["parse", "tactic", "sorry", "forbidden", "leak"]
+    cost: Cost | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +231,7 @@ class TimedOut:
 
     seconds: float
     deterministic: bool
+    cost: Cost | None = field(default=None, compare=False)
 
 
 StepOutcome = Advanced | Closed | Rejected | TimedOut
@@ -253,5 +270,6 @@ class Certificate:
 
     ok: bool
     desc: str
-    axioms: tuple[str, ...]
+    axioms: tuple[str, ...] | None  # all of them; None where they are not known
+    axioms_seen: tuple[str, ...]
     constants: tuple[Constant, ...]

@@ -242,6 +242,7 @@ class _Search:
 
     def _edge(self, node: Node, candidate: Candidate, result: StepResult) -> Edge:
         seconds = self.meter.seconds
+        cost = None if isinstance(result, LeanLost) else result.cost
         match result:
             case LeanLost():
                 self.lost[candidate.tactic] = result
@@ -251,15 +252,16 @@ class _Search:
                     node, candidate, "lost", f"{type(result).__name__}: {result}", (), True, seconds
                 )
             case Rejected(error, kind):
-                return Edge(node, candidate, "rejected", f"{kind}: {error}", (), True, seconds)
+                why = f"{kind}: {error}"
+                return Edge(node, candidate, "rejected", why, (), True, seconds, cost)
             case TimedOut(spent, deterministic):
                 why = "heartbeats" if deterministic else f"{spent:.1f} s"
-                return Edge(node, candidate, "timeout", why, (), True, seconds)
+                return Edge(node, candidate, "timeout", why, (), True, seconds, cost)
             case Closed():
-                return Edge(node, candidate, "closed", seconds=seconds)
+                return Edge(node, candidate, "closed", seconds=seconds, cost=cost)
             case Advanced(state):
                 children = tuple(self._children(node, candidate, state))
-                return Edge(node, candidate, "advanced", "", children, False, seconds)
+                return Edge(node, candidate, "advanced", "", children, False, seconds, cost)
 
     def _not_again(self, node: Node, candidate: Candidate) -> Edge:
         why = f"not tried: {type(self.lost[candidate.tactic]).__name__} elsewhere"
@@ -307,6 +309,10 @@ class _Search:
         for edge in edges:
             for child in edge.children:
                 target, logprob = child.node, node.logprob + edge.candidate.logprob
+                if target.status is not Status.OPEN:
+                    # What lies below it counts on from the way it had when it was expanded. A later one
+                    # may come from there: round a loop of likely steps the mean gets better and better.
+                    continue
                 if target.parents[0] is edge:
                     fresh[target.id] = target
                 else:

@@ -1,4 +1,4 @@
-"""A proof as a tree of tactics, and as the lines of a tactic block."""
+"""A proof as a tree of tactics, and as the lines of a tactic block; and the way to a state."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from burnqed.search.split import Part
-from burnqed.search.tree import Node, Tree
+from burnqed.search.tree import Child, Edge, Node, Tree
 
 _ALTERNATIVE = re.compile(r"=> \?_$", re.MULTILINE)
 
@@ -47,6 +47,35 @@ def _of_node(node: Node) -> Script:
         rest.append(script)
     parts = tuple(child.part for child in node.proof.children)
     return Script(node.proof.candidate.tactic, parts, tuple(rest))
+
+
+@dataclass(frozen=True, slots=True)
+class WayStep:
+    """A tactic, given some of the goals (by index) of the state that the step before it leaves."""
+
+    tactic: str
+    goals: Part
+    bridge: bool = False
+
+
+def way_to(node: Node) -> tuple[list[WayStep], Part]:
+    """A shortest way from the root to a node, and which goals of the state it ends in are the node's.
+
+    As many steps as the node is deep, besides bridges; Lean can take them one after the other.
+    """
+    hops: list[tuple[Edge, Child]] = []
+    while (edge := node.before) is not None:
+        hops.append((edge, next(child for child in edge.children if child.node is node)))
+        node = edge.source
+    steps: list[WayStep] = []
+    goals = node.part
+    for edge, child in reversed(hops):
+        steps.append(WayStep(edge.candidate.tactic, goals))
+        goals = child.part
+        if child.bridge:
+            steps.append(WayStep(child.bridge, goals, bridge=True))
+            goals = tuple(range(len(goals)))
+    return steps, goals
 
 
 def tactics_of(script: Script) -> list[str]:

@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal
 
-from burnqed.core.types import Candidate, Goal, ProofState, state_text
+from burnqed.core.types import Candidate, Cost, Goal, ProofState, state_text
 from burnqed.search.keys import Key
 from burnqed.search.split import Part
 
@@ -52,8 +52,9 @@ class Node:
     part: Part  # the goals of `state` that are this node's
     key: Key
     depth: int  # steps from the root, by the shortest way
-    logprob: float  # of the best way
-    length: int  # of the best way
+    # Of the best way that was known when it was expanded: those below it count on from there.
+    logprob: float
+    length: int
     seconds: float  # since the search began
     energy: float | None = None
     score: float = 0.0
@@ -61,6 +62,16 @@ class Node:
     edges: list[Edge] = field(default_factory=list)
     parents: list[Edge] = field(default_factory=list)
     proof: Edge | None = None  # the first edge whose children were all proved
+
+    @property
+    def before(self) -> Edge | None:
+        """The last edge of its shortest way, a live one if there is one; the root has none.
+
+        Not simply the first parent: loops lead back to the root as well.
+        """
+        if self.depth == 0:
+            return None
+        return min(self.parents, key=lambda edge: (edge.source.depth, edge.dead))
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -93,7 +104,8 @@ class Edge:
     error: str = ""
     children: tuple[Child, ...] = ()
     dead: bool = False
-    seconds: float = 0.0
+    seconds: float = 0.0  # since the search began
+    cost: Cost | None = None
 
     @property
     def proved(self) -> bool:

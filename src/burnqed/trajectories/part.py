@@ -33,6 +33,7 @@ FRAME_MAGIC = b"bqgroup\x01"
 _SEAL = struct.Struct("<5sIIB")
 _SEAL_HEAD = b"\x08\xfe\xff\x03\x08"
 _TAIL = struct.Struct("<I4s")
+_CHUNK = 1 << 20
 
 _WRITING: dict[str, Any] = {
     "compression": "zstd",
@@ -44,11 +45,13 @@ _WRITING: dict[str, Any] = {
 }
 
 
-def encode(groups: Sequence[pa.Table], records: Sequence[TheoremRecord]) -> bytes:
+def encode(
+    groups: Sequence[pa.Table], records: Sequence[TheoremRecord], schema: pa.Schema | None = None
+) -> bytes:
     """A whole part: tables with all rows of some theorems each, and the theorems' records."""
     out = io.BytesIO()
     sink = pa.PythonFile(out, mode="w")  # counts what passes: frames too must go through it
-    with pq.ParquetWriter(sink, SCHEMA, **_WRITING) as writer:
+    with pq.ParquetWriter(sink, SCHEMA if schema is None else schema, **_WRITING) as writer:
         for table in groups:
             begin = out.tell()
             writer.write_table(table, row_group_size=table.num_rows)
@@ -118,9 +121,19 @@ def _refuse_newer_versions(metadata: dict[bytes, bytes]) -> None:
         )
 
 
+def check_whole(file: BinaryIO) -> Footer:
+    """The footer. Raises `CorruptError` unless every byte is as it was written."""
+    footer = read_footer(file)
+    file.seek(0)
+    checksum, left = 0, footer.begins
+    while left and (read := file.read(min(left, _CHUNK))):
+        checksum, left = crc32(read, checksum), left - len(read)
+    if left or checksum != footer.before:
+        raise CorruptError("its rows do not have the right checksum")
+    return footer
+
+
 def open_whole(data: bytes) -> pq.ParquetFile:
     """The part as a `ParquetFile`. Raises `CorruptError` unless every byte is as it was written."""
-    footer = read_footer(io.BytesIO(data))
-    if crc32(memoryview(data)[: footer.begins]) != footer.before:
-        raise CorruptError("its rows do not have the right checksum")
+    footer = check_whole(io.BytesIO(data))
     return pq.ParquetFile(pa.BufferReader(data), metadata=footer.metadata)

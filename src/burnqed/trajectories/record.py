@@ -38,10 +38,14 @@ def rows_of(
 
 def path_of(tree: Tree) -> tuple[PathStep, ...]:
     """The steps of the root's proof as it was found, each state once."""
-    return tuple(
-        PathStep(edge.source.text, edge.candidate.tactic, edge.source.depth)
-        for edge in tree.proof_edges()
-    )
+    steps: list[PathStep] = []
+    depths = {tree.root.id: 0}  # in the proof; another way to a state may be shorter
+    for edge in tree.proof_edges():
+        depth = depths[edge.source.id]
+        steps.append(PathStep(edge.source.text, edge.candidate.tactic, depth))
+        for child in edge.children:
+            depths.setdefault(child.node.id, depth + 1)
+    return tuple(steps)
 
 
 def _row(
@@ -52,7 +56,7 @@ def _row(
         run=provenance.run,
         theorem=theorem,
         node=node.id,
-        parent=node.parents[0].source.id if node.parents else None,
+        parent=node.parents[0].source.id if node.depth else None,  # a loop may lead to the root
         children=tuple(child.node.id for child in edge.children),
         depth=node.depth,
         state=state,
@@ -70,4 +74,6 @@ def _row(
         temperature=provenance.temperature,
         iteration=provenance.iteration,
         seconds=edge.seconds,
+        lean_seconds=edge.cost.seconds if edge.cost else None,
+        heartbeats=edge.cost.heartbeats if edge.cost else None,
     )

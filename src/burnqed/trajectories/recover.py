@@ -38,16 +38,12 @@ class _Chunk:
 
 def recover(data: bytes) -> pq.ParquetFile | None:
     """A `ParquetFile` over the whole groups that are left of a part; None when there are none."""
-    footer, template = copy.deepcopy(_template())
-    groups = []
-    rows = 0
-    for number, (begin, end, count) in enumerate(_groups(data)):
-        chunks = _chunks(data, begin, end, count)
-        groups.append(_row_group(template, number, count, chunks))
-        rows += count
-    if not groups:
+    found = [(count, _chunks(data, begin, end, count)) for begin, end, count in _groups(data)]
+    if not found:
         return None
-    footer[3] = (I64, rows)
+    footer, template = copy.deepcopy(_template(len(found[0][1])))
+    groups = [_row_group(template, number, *group) for number, group in enumerate(found)]
+    footer[3] = (I64, sum(count for count, _ in found))
     footer[4] = (LIST, (STRUCT, groups))
     index = write_struct(footer)
     whole = b"".join([data, index, struct.pack("<I", len(index)), MAGIC])
@@ -114,15 +110,19 @@ def _row_group(template: Struct, number: int, rows: int, chunks: list[_Chunk]) -
 
 
 @cache
-def _template() -> tuple[Struct, Struct]:
-    """The footer of a part with one row, and the entry of its only group."""
+def _template(columns: int) -> tuple[Struct, Struct]:
+    """The footer of a part with one row, and the entry of its only group.
+
+    Older parts have fewer columns, which are the first of these.
+    """
     row = StepRow(
         run="", theorem="", node=0, parent=None, children=(), depth=0, state="", root_goal="",
         tactic="", logprob=0.0, energy=None, score=0.0, outcome="lost", error="", label="unknown",
         on_proof_path=False, remaining_steps=None, origin="search", temperature=0.0, iteration=0,
         seconds=0.0,
     )  # fmt: skip
-    data = encode([to_table([row])], [])
+    table = to_table([row]).select(range(columns))
+    data = encode([table], [], table.schema)
     (length,) = struct.unpack("<I", data[-8:-4])
     footer, _ = read_struct(data, len(data) - 8 - length)
     footer.pop(32767)  # the seal is of that file

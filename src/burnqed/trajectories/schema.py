@@ -16,7 +16,7 @@ from burnqed.search.tree import Result
 
 # Rises when a row or a record changes. Readers refuse what is newer than they are; how a file is
 # sealed (`part`) is the same in every version, so that a newer file never looks like a damaged one.
-VERSION = 3  # 1 had no `lost_at` and `lost_kind`, 2 had no `path`
+VERSION = 4  # 1 had no `lost_at` and `lost_kind`, 2 no `path`, 3 no `axioms_seen`, no cost of a tactic
 ERROR_LENGTH = 500
 TRAJECTORIES = "trajectories"  # of a run's directory
 
@@ -50,7 +50,9 @@ class StepRow:
     origin: Origin
     temperature: float
     iteration: int
-    seconds: float  # since the search began
+    seconds: float  # from the begin of the search to the end of the bunch that it was tried in
+    lean_seconds: float | None = None  # that Lean says this tactic took
+    heartbeats: int | None = None  # the same in thousands of allocations, the unit of `maxHeartbeats`
 
     def __post_init__(self) -> None:
         if len(self.error) > ERROR_LENGTH:
@@ -89,7 +91,8 @@ class TheoremRecord:
     judge_seconds: float
     proof: str
     proof_steps: int
-    axioms: tuple[str, ...]
+    axioms: tuple[str, ...] | None  # all that the proof rests on; None where they are not known
+    axioms_seen: tuple[str, ...]
     leak_rule: str | None
     seed: int
     statement_sha: str
@@ -116,4 +119,9 @@ def records_from_json(text: str | bytes) -> list[TheoremRecord]:
 
 def _record(entry: dict[str, Any]) -> TheoremRecord:
     path = tuple(PathStep(**step) for step in entry.get("path", ()))
-    return TheoremRecord(**{**entry, "axioms": tuple(entry["axioms"]), "path": path})
+    axioms = entry["axioms"]
+    if "axioms_seen" not in entry:  # those that were seen were called all
+        entry, axioms = {**entry, "axioms_seen": axioms}, None
+    known = None if axioms is None else tuple(axioms)
+    seen = tuple(entry["axioms_seen"])
+    return TheoremRecord(**{**entry, "axioms": known, "axioms_seen": seen, "path": path})

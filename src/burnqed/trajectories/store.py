@@ -14,6 +14,7 @@ import threading
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import BinaryIO
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -21,14 +22,18 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from burnqed.core.errors import CorruptError, InfrastructureError, InputError
-from burnqed.trajectories.part import Footer, encode, open_whole, read_footer
+from burnqed.core.runs import command_of, shown_by
+from burnqed.core.storage import remedy
+from burnqed.trajectories.part import check_whole, encode, open_whole, read_footer
 from burnqed.trajectories.recover import recover
 from burnqed.trajectories.schema import TRAJECTORIES, StepRow, TheoremRecord
-from burnqed.trajectories.tables import NAMES, join, to_rows, to_table
+from burnqed.trajectories.tables import NAMES, join, to_rows, to_table, with_columns
 
 # Theorems share a row group until it has this many rows; none is split.
 GROUP_ROWS = 512
 BATCH_ROWS = 16384
+_SEARCHING = ("search", "negatives", "eval")  # commands that write trajectories
+_NAMED = 4  # places that a hint names
 _NAME = re.compile(r"part-(\d{6,})\.parquet(\.damaged)?")
 
 OnProblem = Callable[[str], None]
@@ -55,9 +60,8 @@ def open_writer(
 
     Theorems whose records are to be made `again` are taken out, with their rows.
 
-    What a killed run left half written is removed. A part whose footer is damaged says no longer
-    which theorems it has, so they count as not searched, and it is moved aside (`.damaged`) lest
-    their rows be there twice.
+    What a killed run left half written is removed. A part that is damaged is moved aside
+    (`.damaged`), lest rows be there twice, and its theorems count as not searched.
     """
     with _storage("write to", directory):
         directory.mkdir(parents=True, exist_ok=True)
@@ -168,7 +172,9 @@ def _take_over(directory: Path, on_problem: OnProblem, again: Again) -> tuple[in
     records: list[TheoremRecord] = []
     for path in _parts(directory):
         try:
-            records += _kept(path, _footer(path).records(), again)
+            with _reading(path) as file:
+                found = check_whole(file).records()
+            records += _kept(path, found, again)
         except CorruptError as damage:
             aside = path.with_name(path.name + ".damaged")
             with _storage("rename", path):
@@ -186,7 +192,7 @@ def _kept(path: Path, records: list[TheoremRecord], again: Again) -> list[Theore
     names = pa.array([record.theorem for record in records if again(record)])
     with _storage("read", path), _named(path):
         file = open_whole(path.read_bytes())
-    groups = (file.read_row_group(number) for number in range(file.num_row_groups))
+    groups = (with_columns(file.read_row_group(n)) for n in range(file.num_row_groups))
     staying = [group.filter(pc.invert(pc.is_in(group["theorem"], names))) for group in groups]
     _publish(path, encode([group for group in staying if group.num_rows], kept))
     return kept
@@ -200,10 +206,23 @@ def find_trajectories(path: Path) -> Path:
     inside = path / TRAJECTORIES
     directory = inside if inside.is_dir() else path
     if not directory.is_dir() or not any(directory.glob("part-*.parquet")):
-        attempts = sorted(path.glob("attempt-*"))
-        hint = f"one of its attempts has: {attempts[0]}" if attempts else "`burn-qed search` makes some"
-        raise InputError(f"{path} has no trajectories", hint=hint)
+        raise InputError(f"{path} has no trajectories", hint=_where_else(path))
     return directory
+
+
+def _where_else(path: Path) -> str:
+    """Where those may be that somebody looked for in the wrong place."""
+    if not path.is_dir():
+        return "it is a file: give the run's folder" if path.exists() else "there is no such folder"
+    inside = {part.parent.parent for part in path.glob(f"**/{TRAJECTORIES}/part-*.parquet")}
+    first = sorted(str(one) for one in inside)[:_NAMED]
+    more = f" and {len(inside) - _NAMED} more" if len(inside) > _NAMED else ""
+    if first:
+        others = f"these in it have some: {', '.join(first)}{more}"
+        return "; ".join(filter(None, (shown_by(path) if command_of(path) == "run" else "", others)))
+    if command_of(path) in _SEARCHING:
+        return "no theorem of it is saved yet: --resume goes on with it"
+    return shown_by(path) or "`burn-qed search` makes some"
 
 
 def every_trajectories(path: Path) -> list[Path]:
@@ -217,7 +236,8 @@ def read_records(directory: Path, on_problem: OnProblem = warn) -> list[TheoremR
     records: list[TheoremRecord] = []
     for path in _parts(directory):
         try:
-            records += _footer(path).records()
+            with _reading(path) as file:
+                records += read_footer(file).records()
         except CorruptError as damage:
             on_problem(f"{damage.message}; which theorems it has is not known")
     return records
@@ -235,7 +255,9 @@ def iter_steps(
     for path in _parts(directory):
         file = _open(path, on_problem)
         if file is not None:
-            yield from file.iter_batches(batch_size=BATCH_ROWS, columns=list(columns))
+            there = [name for name in columns if name in file.schema_arrow.names]
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=there):
+                yield with_columns(batch, columns)
 
 
 def iter_rows(directory: Path, on_problem: OnProblem = warn) -> Iterator[StepRow]:
@@ -252,9 +274,10 @@ def _parts(directory: Path) -> list[Path]:
     return [directory / name for _, name in whole]
 
 
-def _footer(path: Path) -> Footer:
+@contextlib.contextmanager
+def _reading(path: Path) -> Iterator[BinaryIO]:
     with _storage("read", path), _named(path), path.open("rb") as file:
-        return read_footer(file)
+        yield file
 
 
 def _open(path: Path, on_problem: OnProblem) -> pq.ParquetFile | None:
@@ -286,7 +309,7 @@ def _storage(verb: str, path: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
+        kept = f"{remedy(error, path)}; what was saved before is kept"
         raise InfrastructureError(
-            f"cannot {verb} {path}: {error.strerror or error}",
-            hint=f"look at room and permissions of {path.parent}; what was saved before is kept",
+            f"cannot {verb} {path}: {error.strerror or error}", hint="" if verb == "read" else kept
         ) from error

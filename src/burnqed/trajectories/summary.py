@@ -70,6 +70,7 @@ class Summary:
     steps: int
     step_counts: StepCounts | None  # None when the rows were not looked at
     lines: tuple[TheoremLine, ...]
+    damage: tuple[str, ...]  # parts that are not whole: what was in them is not in these figures
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self), ensure_ascii=False)
@@ -86,7 +87,11 @@ def count_steps(batches: Iterable[pa.RecordBatch]) -> StepCounts:
     return StepCounts(outcome, label, origin)
 
 
-def summarize(records: Sequence[TheoremRecord], step_counts: StepCounts | None = None) -> Summary:
+def summarize(
+    records: Sequence[TheoremRecord],
+    step_counts: StepCounts | None = None,
+    damage: Sequence[str] = (),
+) -> Summary:
     """The numbers of these theorems; a theorem that is there twice counts twice."""
     expanded = [record for record in records if record.expansions]
     expansions = sum(record.expansions for record in expanded)
@@ -112,6 +117,7 @@ def summarize(records: Sequence[TheoremRecord], step_counts: StepCounts | None =
         steps=sum(record.steps for record in records),
         step_counts=step_counts,
         lines=tuple(_line(record) for record in records),
+        damage=tuple(damage),
     )
 
 

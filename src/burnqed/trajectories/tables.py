@@ -38,8 +38,10 @@ _TYPES: dict[str, pa.DataType] = {
     "temperature": pa.float64(),
     "iteration": pa.int32(),
     "seconds": pa.float64(),
+    "lean_seconds": pa.float64(),
+    "heartbeats": pa.int64(),
 }
-_NULLABLE = {"parent", "energy", "remaining_steps"}
+_NULLABLE = {"parent", "energy", "remaining_steps", "lean_seconds", "heartbeats"}
 _ALLOWED = {"outcome": Result, "label": Label, "origin": Origin}
 NAMES = tuple(field.name for field in dataclasses.fields(StepRow))
 
@@ -77,6 +79,14 @@ def _column(name: str, values: list[Any]) -> pa.Array:
         if strange:
             raise ValueError(f"column {name}: no such value: {', '.join(sorted(strange))}")
     return array
+
+
+def with_columns(batch: pa.RecordBatch | pa.Table, names: Sequence[str] = NAMES) -> Any:
+    """The batch or table with all of these columns: what an older file does not have is not known."""
+    for name in names:
+        if name not in batch.schema.names:
+            batch = batch.append_column(SCHEMA.field(name), pa.nulls(batch.num_rows, _TYPES[name]))
+    return batch
 
 
 def join(tables: Sequence[pa.Table]) -> pa.Table:
