@@ -53,6 +53,25 @@ def test_one_bad_theorem_is_named_and_the_others_stand(tmp_path: Path) -> None:
 
 
 @pytest.mark.lean
+def test_axioms_are_not_said_to_be_none_where_nobody_knows(tmp_path: Path) -> None:
+    file = tmp_path / "axioms.lean"
+    file.write_text(
+        "theorem mine (p : Prop) : p → p := id\n"
+        "theorem em (p : Prop) : p ∨ ¬p := Classical.em p\n"
+        "theorem ext (p q : Prop) (h : p ↔ q) : q = p := (propext h).symm\n"
+    )
+    rows = json.loads(burn_qed("check", file, "--json").stdout)["theorems"]
+    told = [(row["axioms"], row["axioms_seen"]) for row in rows]
+    assert told == [([], []), (None, []), (None, ["propext"])]
+    table = burn_qed("check", file).stdout
+    cells = {line.split("│")[1].strip(): line for line in table.splitlines() if line.startswith("│")}
+    assert "none" in cells["mine"]
+    assert "not known" in cells["em"]
+    assert "at least propext" in table
+    assert "no proofs of library theorems" in " ".join(table.split())
+
+
+@pytest.mark.lean
 def test_against_a_statement(tmp_path: Path) -> None:
     task = tmp_path / "task.lean"
     task.write_text("def f (n : Nat) := n + 1\n\ntheorem t (n : Nat) : f n = n + 1 := by sorry\n")
@@ -128,6 +147,7 @@ def test_doctor_is_all_green() -> None:
     assert any(finding["what"] == "A proof, judged" for finding in findings)
 
 
+@pytest.mark.torch
 def test_doctor_says_what_is_missing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("BURN_QED_CACHE", str(tmp_path))
     out = burn_qed("doctor", code=3)

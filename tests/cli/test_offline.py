@@ -56,6 +56,8 @@ def run(cache: Path, *arguments: str | Path, code: int) -> subprocess.CompletedP
     return done
 
 
+@pytest.mark.soak
+@pytest.mark.timeout(900)
 def test_a_machine_without_network_and_node_proves_a_theorem(
     tmp_path: Path, lean_launch: LaunchSpec, monkeypatch: pytest.MonkeyPatch
 ) -> None:

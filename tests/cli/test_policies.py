@@ -18,6 +18,7 @@ from burnqed.lean.process import LaunchSpec
 from burnqed.policy.prompt import PromptSettings, write_settings
 from burnqed.trajectories.store import iter_rows
 from tests.cli.in_process import burn_qed
+from tests.lanes import some
 from tests.policy.tiny import tiny_llama
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
@@ -113,7 +114,7 @@ def test_a_taught_model_says_what_it_learnt(taught: Path) -> None:
 
 
 @pytest.mark.lean
-@pytest.mark.parametrize("policy", ["local", "mix"])
+@pytest.mark.parametrize("policy", some(["mix", "local"], 2))
 def test_a_taught_model_proves_theorems(
     taught: Path, tmp_path: Path, lean_launch: LaunchSpec, policy: str
 ) -> None:

@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 import os
 import pty
+import re
 import select
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
+from types import NoneType
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 
+from burnqed.evaluation.file import prove_file
 from tests.cli.in_process import burn_qed
+from tests.rights import bound_by_permissions
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 
@@ -49,7 +54,7 @@ def test_a_statement() -> None:
     assert out.stdout.startswith(f"theorem qed_goal : {statement} := by\n  ")
     assert out.stdout.endswith("\n")
     assert out.stderr.startswith("proved: ")
-    assert "axioms: " in out.stderr
+    assert out.stderr.endswith("; axioms: not known (library proofs not inspected)\n")
 
 
 @pytest.mark.lean
@@ -60,8 +65,9 @@ def test_a_theorem_and_what_stands_before_it() -> None:
     assert out.stderr == ""
     assert {key: type(value) for key, value in said.items()} == {
         "theorem": str, "outcome": str, "reason": str, "detail": str, "proof": str, "tactics": list,
-        "axioms": list, "nodes": int, "states": int, "seconds": float, "lean_seconds": float,
-        "judge_seconds": float, "policy": str, "model": str, "toolchain": str,
+        "axioms": NoneType, "axioms_seen": list, "counterexample": NoneType,
+        "negation_proof": NoneType, "nodes": int, "states": int, "seconds": float,
+        "lean_seconds": float, "judge_seconds": float, "policy": str, "model": str, "toolchain": str,
     }  # fmt: skip
     assert (said["theorem"], said["outcome"]) == ("twice_eq", "proved")
     assert said["proof"].startswith(f"{text} := by\n  {said['tactics'][0].splitlines()[0]}")
@@ -80,15 +86,40 @@ def test_what_looks_for_a_proof() -> None:
         assert (said["outcome"], said["policy"], said["model"]) == ("proved", policy, model)
 
 
+# True, and not for a few nodes to prove.
+FERMAT = "∀ a b c n : Nat, 2 < n → 0 < a → 0 < b → a ^ n + b ^ n ≠ c ^ n"
+
+
 @pytest.mark.lean
 def test_what_is_not_found() -> None:
     """Not found is no error: exit code 1, nothing on stdout, and what the search came to see."""
-    out = run("∀ n : Nat, n * n = n", "--nodes", "2", "--candidates", "16", code=1)
+    out = run(FERMAT, "--policy", "portfolio", "--nodes", "2", "--candidates", "16", code=1)
     assert out.stdout == ""
     assert "the budget of nodes is spent (2 nodes" in out.stderr
     assert "goal: 2 nodes expanded in" in out.stderr
-    assert "best open state, after intro n" in out.stderr
-    assert "⊢ " in out.stderr
+    found = re.search(r"best open state, at depth (\d+):\n(.*)the steps to it:\n(.*)", out.stderr, re.S)
+    assert found
+    assert "⊢ " in found[2]
+    assert re.findall(r"^ +(\d+)\. ", found[3], re.M) == [str(n + 1) for n in range(int(found[1]))]
+
+
+@pytest.mark.lean
+def test_what_is_false() -> None:
+    """No budget is spent on it: at which values it is false, what proves the negation, exit code 1."""
+    out = run("∀ n, n < 5", code=1)
+    assert out.stdout == ""
+    first, second = out.stderr.splitlines()
+    assert first == "false: n = 5"
+    assert second.startswith("this proves its negation: ")
+    quick = ("--policy", "portfolio", "--candidates", "4", "--json")
+    said = json.loads(burn_qed("prove", "theorem t (a b : Int) : a - b = b - a", *quick, code=1).stdout)
+    assert (said["outcome"], said["detail"]) == ("false", "a = 0, b = 1")
+    assert said["counterexample"] == {"a": "0", "b": "1"}
+    assert said["negation_proof"].endswith("decide")
+    assert (said["nodes"], said["proof"], said["tactics"]) == (1, None, [])
+    closed = json.loads(burn_qed("prove", "2 + 2 = 5", *quick, code=1).stdout)
+    assert (closed["outcome"], closed["counterexample"]) == ("false", None)
+    assert closed["negation_proof"] == "decide"
 
 
 @pytest.mark.lean
@@ -132,8 +163,65 @@ def test_a_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [file]
 
 
+@pytest.mark.parametrize("closed", ["the file", "its folder"])
+def test_what_cannot_be_rewritten_is_refused_before_the_search(tmp_path: Path, closed: str) -> None:
+    """Without Lean: it does not get that far."""
+    file = tmp_path / "folder" / "Draft.lean"
+    file.parent.mkdir()
+    file.write_text(DRAFT)
+    (file if closed == "the file" else file.parent).chmod(0o555)
+    with (
+        patch("burnqed.cli.commands.prove.compose.lean", side_effect=AssertionError),
+        bound_by_permissions(),
+    ):
+        done = burn_qed("prove", file, "--write", code=2)
+    assert f"cannot rewrite {file}: " in done.stderr
+    assert "leave out --write, and the result is printed" in done.stderr
+    assert "space" not in done.stderr
+    assert (file.read_text(), [*file.parent.iterdir()]) == (DRAFT, [file])
+
+
+def test_a_file_that_is_marked_read_only_is_so_for_root(tmp_path: Path) -> None:
+    file = tmp_path / "Draft.lean"
+    file.write_text(DRAFT)
+    file.chmod(0o444)
+    told = burn_qed("prove", file, "--write", code=2).stderr
+    assert f"cannot rewrite {file}: it is read-only" in told
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize(
+    ("options", "code", "told"),
+    [((), 3, "Permission denied"), (("--json",), 3, "Permission denied"), ((), 2, "was changed while")],
+)
+def test_proofs_that_cannot_be_written_are_printed(
+    tmp_path: Path, options: tuple[str, ...], code: int, told: str
+) -> None:
+    """The folder is closed, or the file is edited, while proofs are searched."""
+    file = tmp_path / "folder" / "Draft.lean"
+    file.parent.mkdir()
+    file.write_text(DRAFT)
+    edited = DRAFT + "-- a note\n" if code == 2 else DRAFT
+
+    async def meanwhile(*arguments: Any) -> Any:
+        result = await prove_file(*arguments)
+        file.write_text(edited)
+        if code == 3:
+            file.parent.chmod(0o555)
+        return result
+
+    with patch("burnqed.cli.commands.prove.prove_file", meanwhile), bound_by_permissions():
+        done = burn_qed("prove", file, "--write", *options, code=code)
+    assert told in done.stderr
+    source = json.loads(done.stdout)["source"] if options else done.stdout
+    assert "theorem swap" in source
+    assert "sorry" not in source
+    assert file.read_text() == edited
+
+
 OPEN = (
     "theorem good : 1 + 1 = 2 := by sorry\r\ntheorem wrong (n : Nat) : n = n + 1 := by\r\n  sorry\r\n"
+    f"theorem hard : {FERMAT} := by\r\n  sorry\r\n"
 )
 
 
@@ -145,14 +233,19 @@ def test_a_file_that_is_proved_in_part(tmp_path: Path) -> None:
     out = run(file, "--json", "--write", "--nodes", "2", "--candidates", "4", code=1)
     assert out.stderr == ""
     said = json.loads(out.stdout)
-    assert set(said) == {"file", "proved", "holes", "source", "policy", "model", "toolchain"}
+    assert set(said) == {
+        "file", "proved", "holes", "refused", "source", "policy", "model", "toolchain",
+    }  # fmt: skip
     assert said["file"] == str(file)
     assert said["proved"] is False
-    good, wrong = said["holes"]
+    good, wrong, hard = said["holes"]
     assert {key: good[key] for key in ("line", "column", "declaration", "outcome", "accepted")} == {
         "line": 1, "column": 31, "declaration": "good", "outcome": "found", "accepted": True,
     }  # fmt: skip
-    assert (wrong["line"], wrong["outcome"], wrong["reason"]) == (3, "exhausted", "nodes")
+    assert (hard["line"], hard["outcome"], hard["reason"]) == (5, "exhausted", "nodes")
+    assert (hard["counterexample"], hard["negation_proof"]) == (None, None)
+    assert (wrong["line"], wrong["outcome"], wrong["reason"]) == (3, "false", "n = 0")
+    assert wrong["counterexample"] == {"n": "0"}
     assert wrong["goal"] == "n : Nat\n⊢ n = n + 1"
     assert wrong["accepted"] is False
     assert wrong["tactics"] == []
@@ -179,6 +272,37 @@ def test_bad_input_is_told_apart(tmp_path: Path) -> None:
     assert "with a `sorry`" in burn_qed("prove", finished, "--write", code=2).stderr
     burn_qed("prove", code=2)
     burn_qed("prove", "1 = 1", "--nodes", "0", code=2)
+
+
+def test_code_of_a_file_is_not_run(tmp_path: Path) -> None:
+    """Each of these was called proved, with exit code 0."""
+    file = tmp_path / "Draft.lean"
+    for text, line, word in (
+        ('macro "easy" : tactic => `(tactic| sorry)\ntheorem t : 1 = 2 := by easy\n', 1, "`macro`"),
+        ('\nnotation "False" => True\ntheorem t : False := by sorry\n', 2, "`notation`"),
+        ("theorem t : 1 = 1 := by sorry\n#eval 1\n", 2, "`#eval`"),
+    ):
+        file.write_text(text)
+        out = burn_qed("prove", file, code=2)
+        assert out.stderr.startswith(f"error: {file}: line {line}: {word} runs code")
+        assert "fix: take it out; or, if you would run this file's code, --trust" in out.stderr
+        assert out.stdout == ""
+        assert file.read_text() == text
+    statement = burn_qed("prove", "1 = by_elab return .lit (.natVal 1)", code=2)
+    assert "the text: line 1: `by_elab` runs code" in statement.stderr
+    file.write_text("import Lean\ntheorem t : 1 = 1 := by sorry\n")
+    assert "it imports Lean, which is Lean's own machinery" in burn_qed("prove", file, code=2).stderr
+
+
+@pytest.mark.lean
+def test_code_of_a_file_that_is_trusted(tmp_path: Path) -> None:
+    file = tmp_path / "Draft.lean"
+    file.write_text('local notation "two" => 2\n#eval two\ntheorem t : two = 2 := by sorry\n')
+    out = run(file, "--trust", code=0)
+    assert "theorem t : two = 2 := by\n  " in out.stdout
+    file.write_text('macro "easy" : tactic => `(tactic| sorry)\ntheorem t : 1 = 2 := by easy\n')
+    out = run(file, "--trust", code=1)
+    assert "nothing was proved" in out.stderr
 
 
 @pytest.mark.lean
@@ -209,7 +333,7 @@ def test_an_interrupt_says_what_was_learnt() -> None:
     """On a terminal the search is seen as it runs; Ctrl-C ends it with what it came to know."""
     terminal, theirs = pty.openpty()
     process = subprocess.Popen(
-        [BURN_QED, "prove", "∀ n m : Nat, n * m = n + m", "--nodes", "100000"],
+        [BURN_QED, "prove", FERMAT, "--nodes", "100000"],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=theirs,

@@ -25,7 +25,7 @@ from burnqed.trajectories.store import find_trajectories, read_records
 from tests.cli.in_process import burn_qed
 from tests.cli.trainings import ENVIRONMENT
 
-pytestmark = pytest.mark.lean
+pytestmark = [pytest.mark.lean, pytest.mark.soak, pytest.mark.timeout(1400)]
 
 PATIENCE = 1200.0
 # Where the run is killed, and how long after the stage began. Some are killed before they have made
@@ -156,20 +156,25 @@ def test_a_second_time_does_nothing(smoked: Path) -> None:
     before = read_spent(smoked)
     burn_qed("smoke", "--out", smoked)
     answer = value_answer(collect(smoked))
-    assert "Does the value model help on qed-core? not shown: " in answer
+    assert "Does the value model help on qed-core? undecided: " in answer
     assert read_spent(smoked) == before
 
 
 def test_status_and_report(smoked: Path, tmp_path: Path) -> None:
     told: dict[str, Any] = json.loads(burn_qed("status", smoked, "--json").stdout)
-    assert told["due"] == "pairs"  # of iteration 2
-    assert "burn-qed pairs trajectories/iter_0/search_1" in told["due_command"]
+    assert (told["finished"], told["due"], told["due_command"]) == (True, None, "")
     shown = burn_qed("status", smoked).stdout
-    for word in ("teacher-2", "iteration 1", "against baseline", "due: pairs of iteration 2"):
+    more = "finished: the baseline and 2 iterations, as asked; one more: burn-qed run --iterations 3"
+    for word in ("teacher-2", "iteration 1", "against baseline", "undecided: ", more):
         assert word in shown
+    assert "due" not in shown
     burn_qed("report", smoked, "--out", tmp_path)
     page = (tmp_path / "report.html").read_text()
     assert "iteration 1" in page
+    assert "finished</span> the baseline and 2 iterations" in page
+    assert "not ended" not in page
+    for text in (shown, page):
+        assert "no better" not in text, "three theorems decide nothing"
     assert "tri_with_size" in page
     assert (tmp_path / "by_iteration_qed-core.svg").is_file()
     refused = burn_qed(

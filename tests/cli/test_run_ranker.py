@@ -15,7 +15,7 @@ from burnqed.lean.process import LaunchSpec
 from tests.cli.in_process import burn_qed
 from tests.cli.trainings import ENVIRONMENT
 
-pytestmark = pytest.mark.lean
+pytestmark = [pytest.mark.lean, pytest.mark.timeout(1400)]
 
 PATIENCE = 600.0
 CONFIG = """

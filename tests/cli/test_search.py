@@ -29,6 +29,7 @@ from burnqed.trajectories.schema import StepRow, TheoremRecord
 from burnqed.trajectories.store import iter_rows, open_writer, read_records
 from tests.cli.in_process import Done, burn_qed
 
+pytestmark = pytest.mark.timeout(900)
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 SMALL = ("--nodes", "2", "--candidates", "4", "--workers", "2")
 PATIENCE = 120.0  # seconds until a search has surely done something
@@ -102,9 +103,11 @@ def records(out: Path) -> dict[str, TheoremRecord]:
 
 
 def steps(out: Path) -> dict[str, list[StepRow]]:
+    """By theorem, without what they took: that is another time something else."""
     found: dict[str, list[StepRow]] = {}
     for row in iter_rows(out / "trajectories"):
-        found.setdefault(row.theorem, []).append(replace(row, run="", seconds=0.0))
+        row = replace(row, run="", seconds=0.0, lean_seconds=None, heartbeats=None)
+        found.setdefault(row.theorem, []).append(row)
     return found
 
 
@@ -153,7 +156,7 @@ def stop_at_a_terminal(index: Path, out: Path, done: int, number: signal.Signals
         shown = "".join(_until_enough(terminal, process, done, number))
     os.close(terminal)
     assert "Traceback" not in shown
-    assert "go on with: burn-qed search --resume" in shown
+    assert "go on with: " in shown
     return max(_bar(shown)), process.returncode
 
 
@@ -217,6 +220,7 @@ def test_killed_again_and_again(index: Path, undisturbed: tuple[Path, str], tmp_
 
 
 @pytest.mark.lean
+@pytest.mark.soak
 def test_stopped_by_a_signal(index: Path, undisturbed: tuple[Path, str], tmp_path: Path) -> None:
     """Nothing is saved before, unless a minute passes: what was shown is there because of it."""
     out = tmp_path / "run"
@@ -232,6 +236,7 @@ def test_stopped_by_a_signal(index: Path, undisturbed: tuple[Path, str], tmp_pat
 
 
 @pytest.mark.lean
+@pytest.mark.soak
 def test_a_disk_that_fills_up(index: Path, undisturbed: tuple[Path, str], tmp_path: Path) -> None:
     """As far as the process can tell: no file of it may have more than 4096 bytes from now on.
 
@@ -251,7 +256,8 @@ def test_a_disk_that_fills_up(index: Path, undisturbed: tuple[Path, str], tmp_pa
     assert "Traceback" not in told
     broken = re.search(r"error: cannot write (\S+/part-\d+\.parquet): File too large", told)
     assert broken is not None, told
-    assert f"fix: look at room and permissions of {out / 'trajectories'}" in told
+    assert "fix: files may not be that large there" in told
+    assert "what was saved before is kept" in told
     assert not Path(broken[1]).exists()
     assert not list(out.glob("**/*.tmp"))
     assert records(out).items() >= saved.items()
@@ -268,7 +274,7 @@ def test_a_disk_that_is_full_from_the_beginning(index: Path, tmp_path: Path) -> 
     )  # fmt: skip
     assert done.returncode == 3
     assert f"cannot write {tmp_path / 'run' / 'manifest.json'}: File too large" in done.stderr
-    assert "fix: free some space" in done.stderr
+    assert "fix: files may not be that large there" in done.stderr
     assert list((tmp_path / "run").iterdir()) == []
 
 
@@ -367,7 +373,8 @@ def test_a_summary_of_nothing(tmp_path: Path) -> None:
     ("content", "told"),
     [
         ("theorem a : 1 = 1", "is not JSON"),
-        ([], None),
+        ({}, None),
+        ([], "has no theorem in it"),
         ({"theorems": "all"}, "has no list of theorems"),
         ([{"name": "a", "statement": "1 = 1"}, {"name": "b"}], "theorem 2 (b) has no statement"),
         ([{"name": "same", "statement": f"{i} = 1"} for i in range(2)], "the name same comes twice"),

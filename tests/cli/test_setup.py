@@ -21,6 +21,7 @@ def environment(cache: Path, **more: str) -> dict[str, str]:
     return {**os.environ, "BURN_QED_CACHE": str(cache), **more}
 
 
+@pytest.mark.network
 def test_without_network_and_cache_there_is_one_clear_error(tmp_path: Path) -> None:
     env = environment(tmp_path, npm_config_offline="true")
     for arguments in (["lean", "install"], ["repl", "Init"], ["check", "examples/first.lean"]):
@@ -34,7 +35,9 @@ def test_without_network_and_cache_there_is_one_clear_error(tmp_path: Path) -> N
         assert "Traceback" not in out.stderr
 
 
-@pytest.mark.slow
+@pytest.mark.soak
+@pytest.mark.network
+@pytest.mark.timeout(900)
 def test_interrupted_concurrent_and_damaged_set_up(tmp_path: Path) -> None:
     env = environment(tmp_path)
 

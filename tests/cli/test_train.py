@@ -16,12 +16,15 @@ import torch
 from typer.testing import CliRunner
 
 from burnqed.cli.main import app
+from burnqed.cli.watch import Watch
 from burnqed.core.errors import InputError
 from burnqed.training.log import read_log
+from burnqed.training.sft import Told
 from tests.cli.trainings import ENVIRONMENT, PATIENCE, interrupted
 from tests.policy.tiny import tiny_llama
 from tests.training.samples import pairs, write_jsonl
 
+pytestmark = pytest.mark.timeout(900)
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 SMALL = (
     "--method", "full", "--dtype", "fp32", "--prompt", "colons", "--max-length", "256",
@@ -108,6 +111,26 @@ def together(command: list[str]) -> tuple[list[int], list[tuple[str, str]]]:
     return [worker.returncode for worker in workers], said
 
 
+def test_the_last_line_has_the_last_evaluation(tmp_path: Path, inputs: Path) -> None:
+    out = tmp_path / "out"
+    arguments = command(inputs, out, "--steps", "7", "--match", "0")[1:]
+    done = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert done.exit_code == 0, done
+    last = [line for line in done.stderr.splitlines() if line.startswith("step ")][-1]
+    result = json.loads((out / "result.json").read_text())
+    assert last.startswith("step 7/7: ")
+    assert f"val {result['val_loss']:.3f}," in last
+    assert f"{result['first_val_loss']:.3f}" not in last
+
+
+def test_a_training_that_ends_early_has_a_last_line(capsys: pytest.CaptureFixture[str]) -> None:
+    with Watch[Told](lambda told: f"val {told.val_loss}", shown=True) as watch:
+        for step in (1, 2, 3):
+            watch.told(Told(step, 100, 1.0, float(step), 1.0))
+    assert capsys.readouterr().err.splitlines() == ["step 1/100: val 1.0", "step 3/100: val 3.0"]
+
+
+@pytest.mark.soak
 def test_what_one_process_refuses_ends_the_other_without_a_traceback(
     tmp_path: Path, inputs: Path
 ) -> None:

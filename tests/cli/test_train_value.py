@@ -21,6 +21,7 @@ from tests.cli.trainings import ENVIRONMENT, PATIENCE, interrupted
 from tests.policy.tiny import tiny_llama
 from tests.training.searches import write_searches
 
+pytestmark = pytest.mark.timeout(900)
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 SMALL = ("--device", "cpu", "--batch", "16", "--eval-every", "10", "--patience", "1000")
 
@@ -59,6 +60,7 @@ def train(inputs: Path, out: Path, *options: str) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.soak
 def test_killed_and_stopped_it_ends_as_if_undisturbed(tmp_path: Path, inputs: Path) -> None:
     options = ("--steps", "200")
     whole = train(inputs, tmp_path / "whole", *options)

@@ -57,7 +57,7 @@ def test_every_benchmark_has_a_pin() -> None:
 
 
 @pytest.mark.lean
-@pytest.mark.slow
+@pytest.mark.soak
 async def test_core_300_is_the_set_that_is_pinned(toolchain: Toolchain) -> None:
     """Made of the embedded Lean's library; a set that comes out otherwise is not kept."""
     benchmark = BENCHMARKS["core-300"]

@@ -83,6 +83,7 @@ async def pools(lean_pool: Pool, lean_launch: LaunchSpec) -> AsyncIterator[tuple
 
 
 @pytest.mark.lean
+@pytest.mark.soak
 async def test_an_old_set_survives_and_the_report_says_how(
     pools: tuple[Pool, Pool], tmp_path: Path
 ) -> None:

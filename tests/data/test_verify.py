@@ -16,7 +16,6 @@ from burnqed.core.types import (
     TheoremText,
     Unreadable,
 )
-from burnqed.data import verify as verify_module
 from burnqed.data.verify import Verified, verify
 from burnqed.lean.judge import judge_proof
 from burnqed.lean.pool import Pool
@@ -89,7 +88,7 @@ async def test_what_is_no_statement(lean_pool: Pool) -> None:
 
 
 async def test_the_library_is_not_disproved(lean_pool: Pool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(verify_module, "_disproof", None)
+    monkeypatch.setattr(Session, "apply_batch", None)
     (found,) = await verdicts(lean_pool, LibraryConstant("Nat.add_comm"))
     assert found == Verified("t", "fine")
 

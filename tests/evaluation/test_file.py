@@ -10,11 +10,13 @@ import pytest
 from burnqed.core.errors import StatementError
 from burnqed.core.types import Candidate, Goal, Theorem
 from burnqed.evaluation import file as module
-from burnqed.evaluation.file import FileResult, prove_file
+from burnqed.evaluation.file import FileResult, HoleResult, prove_file
 from burnqed.evaluation.prove import Prover
-from burnqed.lean.judge import Verdict, judge_file
+from burnqed.lean.holes import Hole, find_holes
+from burnqed.lean.judge import judge_file
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
+from burnqed.lean.verdict import Verdict
 from burnqed.search.budget import Budget
 
 pytestmark = pytest.mark.lean
@@ -197,3 +199,39 @@ async def test_a_refused_file_is_judged_again_with_the_longer_proofs(
     assert shown == [f"{head}  rfl\n", f"{head}  have needless := Nat.le_refl 0\n  rfl\n"]
     assert result.source == shown[1]
     assert result.proved
+
+
+TWO = "theorem a : 1 = 1 := by sorry\ntheorem b : 1 = 2 := by sorry\n"
+
+
+@pytest.mark.parametrize("lie", ["there is none", "one is hidden", "it is around another"])
+async def test_a_lie_about_the_holes_proves_nothing(
+    prover: Prover, monkeypatch: pytest.MonkeyPatch, lie: str
+) -> None:
+    """Where the holes are is said by a process that has run the file; it may say what it likes."""
+    true = await find_holes(prover.pool, TWO)
+
+    async def holes(pool: Pool, body: str) -> list[Hole]:
+        told = [replace(hole, declaration="a") for hole in true]
+        return {"there is none": [], "one is hidden": true[:1]}.get(lie, told)
+
+    async def attempt(
+        prover: Prover, body: str, hole: Hole, seed: int, events: object
+    ) -> tuple[HoleResult, None]:
+        return HoleResult(hole, "found", "", ("rfl",)), None
+
+    monkeypatch.setattr(module, "find_holes", holes)
+    monkeypatch.setattr(module, "_attempt", attempt)
+    result = await prove_file(prover, TWO, seed=0)
+    assert all(h.verdict and h.verdict.accepted for h in result.holes), "as far as the lie goes"
+    assert not result.proved
+
+
+async def test_a_theorem_without_a_hole_that_is_refused_is_told(prover: Prover) -> None:
+    """It was there before; still not all of the file is proved."""
+    source = "axiom wrong : 1 = 2\ntheorem b : 1 = 2 := wrong\ntheorem a : 1 = 1 := by sorry\n"
+    result = await prove_file(prover, source, seed=0)
+    assert accepted(result) == [True]
+    assert [v.theorem for v in result.refused] == ["b"]
+    assert "axiom" in result.refused[0].reason
+    assert not result.proved

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import pytest
 
-from burnqed.core.errors import LeanDied, PromptRefused, ServerError
+from burnqed.core.errors import LeanDied, PromptRefused, RequestTimeout, ServerError
 from burnqed.core.types import (
     Candidate,
     Goal,
@@ -21,18 +21,23 @@ from burnqed.core.types import (
     Theorem,
     TheoremText,
 )
+from burnqed.evaluation import doubt
 from burnqed.evaluation import prove as module
-from burnqed.evaluation.prove import Attempt, Prover, find, lean_source, prove
+from burnqed.evaluation.prove import HEARTBEATS, Attempt, Prover, find, lean_source, prove
 from burnqed.evaluation.reading import read_off
 from burnqed.evaluation.run import record_of
-from burnqed.lean.judge import Verdict
+from burnqed.lean.judge import judge_proof
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
+from burnqed.lean.refute import Refutation
+from burnqed.lean.session import Session, open_session
+from burnqed.lean.verdict import Verdict
 from burnqed.policy.portfolio import Portfolio
 from burnqed.search.best_first import Searched, best_first
 from burnqed.search.budget import Budget
-from burnqed.search.script import tactics_of
+from burnqed.search.script import tactics_of, way_to
 from burnqed.trajectories.schema import PathStep
+from tests.search.problems import assert_way_leads_to
 
 pytestmark = pytest.mark.lean
 
@@ -394,6 +399,24 @@ async def test_a_judge_that_dies_takes_no_search_along(
     assert read_off(record, (), 2).outcome == "error"
 
 
+async def test_a_proof_that_takes_too_long_to_check_is_not_the_only_one(
+    prover: Prover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def slow(pool: Pool, goal: Statement, tactics: Sequence[str]) -> Verdict:
+        if "omega" in tactics:
+            raise RequestTimeout("no reply within 60 s", seconds=60.0)
+        return await judge_proof(pool, goal, tactics)
+
+    monkeypatch.setattr(module, "judge_proof", slow)
+    attempt = await prove(saying(prover, lambda _: ["omega", "decide"]), ONE, seed=0)
+    assert attempt.proof is not None
+    assert attempt.proof.tactics == ("decide",)
+    assert record_of(attempt, 0).nodes == 2, "both searches"
+    attempt = await prove(saying(prover, lambda _: ["omega"]), ONE, seed=0)
+    assert (attempt.outcome, attempt.proof) == ("exhausted", None)
+    assert attempt.detail == "a find was refused: its check took more than 60 s"
+
+
 class Refused:
     """A policy whose server takes no state, or is gone."""
 
@@ -419,3 +442,83 @@ async def test_a_state_that_a_server_refuses_makes_an_error_and_not_an_unproved_
 async def test_a_server_that_is_gone_ends_the_run(prover: Prover) -> None:
     with pytest.raises(ServerError, match="gone"):
         await prove(replace(prover, policy=Refused(ServerError("gone"))), ONE, seed=0)
+
+
+# ------------------------------------------------------------------------- not proved
+
+
+async def test_the_way_to_each_state_replays(prover: Prover) -> None:
+    """Loops, states that are equal up to names, goals apart: Lean comes to each by the way told."""
+    told = theorem("∀ (p q : Prop), p ∧ q ↔ (q ∧ p) ∧ (p ∨ q)")
+
+    def tactics(goal: Goal) -> list[str]:
+        known = [hypothesis.name for hypothesis in goal.hypotheses]
+        match known:  # the same state in three steps, and then in two under other names
+            case []:
+                return ["intro p", "have h : True := trivial"]
+            case ["p"]:
+                return ["intro q", "revert p"]
+            case ["p", "q"]:
+                return ["have k : True := trivial"]
+            case ["h"]:
+                return ["intro a b"]
+        return ["constructor", "apply Iff.symm", "intro x", "apply And.symm", "revert x"]
+
+    async with open_session(prover.pool, HEARTBEATS) as session:
+        budget = Budget(nodes=25, candidates=16)
+        searched = await best_first(told, session, Says(tactics), None, budget)
+        nodes = searched.tree.nodes
+        for node in nodes:
+            await assert_way_leads_to(node, session, told)
+    steps = [step for node in nodes for step in way_to(node)[0]]
+    assert any(step.bridge for step in steps)
+    assert any(step.goals[0] for step in steps)
+    assert searched.tree.root.parents, "a loop"
+
+
+# ------------------------------------------------------------------------------ false
+
+
+def refuting(prover: Prover) -> Prover:
+    return replace(prover, refutes=True, policy=Says(lambda _: ["intro n", "rfl", "skip"]))
+
+
+FALSE = {
+    "∀ n : Nat, n < 5": "n = 5",
+    "2 + 2 = 5": "its negation is proved",
+}
+
+
+@pytest.mark.parametrize("statement", FALSE)
+async def test_a_false_statement_costs_a_node(prover: Prover, statement: str) -> None:
+    attempt = await prove(refuting(prover), theorem(statement), 0)
+    assert (attempt.outcome, attempt.detail) == ("false", FALSE[statement])
+    assert attempt.refutation is not None
+    assert attempt.searched is not None
+    assert attempt.searched.nodes == 1
+    assert attempt.proof is None
+
+
+async def test_sets_are_searched_without_it(prover: Prover) -> None:
+    attempt = await prove(replace(refuting(prover), refutes=False), theorem("∀ n : Nat, n < 5"), 0)
+    assert attempt.outcome == "exhausted"
+    false = await prove(refuting(prover), theorem("∀ n : Nat, n < 5"), 0)
+    with pytest.raises(ValueError, match="without looking for refutations"):
+        record_of(false, 0)
+
+
+async def test_what_is_proved_at_once_is_not_doubted(
+    prover: Prover, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does a failure to refute say anything; one that is not proved is looked at once."""
+    looked: list[str] = []
+
+    async def fails(session: Session, theorem: Theorem, seconds: float) -> Refutation | None:
+        looked.append(theorem.name)
+        raise LeanDied("it died")
+
+    monkeypatch.setattr(doubt, "refute", fails)
+    assert (await prove(refuting(prover), theorem("1 + 1 = 2"), 0)).outcome == "proved"
+    assert looked == []
+    assert (await prove(refuting(prover), theorem("∀ n : Nat, n < 5"), 0)).outcome == "exhausted"
+    assert looked == ["t"]

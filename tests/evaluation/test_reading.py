@@ -136,6 +136,8 @@ STATEMENTS = [
 
 
 @pytest.mark.lean
+@pytest.mark.soak
+@pytest.mark.timeout(900)
 async def test_read_off_and_searched_again_agree_in_lean(
     lean_pool: Pool, lean_launch: LaunchSpec
 ) -> None:

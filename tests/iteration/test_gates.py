@@ -83,12 +83,14 @@ def test_a_first_model_that_is_worse_beyond_chance_stops_the_run() -> None:
 
 
 def test_the_value_model_has_to_help_beyond_chance() -> None:
-    def verdict(without: int, given: int) -> str:
+    def told(without: int, given: int) -> tuple[str, str]:
         turn = Iteration(1, {"made-up": Evaluated(evaluation(without), evaluation(given))})
-        return gates(iteration(BASELINE, 5), iteration(0, 5), turn)["value, made-up"].verdict
+        gate = gates(iteration(BASELINE, 5), iteration(0, 5), turn)["value, made-up"]
+        return gate.verdict, gate.told.split(":")[0]
 
-    assert verdict(10, 20) == "pass"
-    assert verdict(10, 12) == verdict(10, 4) == "warn"
+    assert told(10, 20) == ("pass", "better")
+    assert told(10, 12) == ("warn", "undecided")
+    assert told(14, 4) == ("warn", "no better")
 
 
 def test_what_was_skipped_is_told_with_its_reason() -> None:
@@ -146,7 +148,7 @@ def test_the_one_answer() -> None:
         turn = Iteration(1, {"made-up": Evaluated(evaluation(without), evaluation(given))})
         return value_answer(History("run", {}, 9, (iteration(BASELINE, 5), iteration(0, 5), turn)))
 
-    assert "yes: 10 without and 20 with it, of 40 within 100 nodes (+25.0 points" in answer(10, 20)
-    assert "not shown: 10 without and 11" in answer(10, 11)
-    assert "no, it hurts" in answer(20, 5)
+    assert "? better: 10 without and 20 with it, of 40 within 100 nodes (+25.0 points" in answer(10, 20)
+    assert "? undecided: 10 without and 11" in answer(10, 11)
+    assert "? no better: 20 without and 5" in answer(20, 5)
     assert "not known" in value_answer(History("run", {}, 9, (iteration(BASELINE, 5),)))

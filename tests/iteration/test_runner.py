@@ -9,8 +9,10 @@ import pytest
 from tests.trajectories.samples import record
 
 from burnqed.core.errors import InfrastructureError, InputError
-from burnqed.iteration import directory
+from burnqed.iteration import directory, rounds
+from burnqed.iteration.config import Config, read_config
 from burnqed.iteration.directory import locked, log_of, read_done, read_record, read_spent, record_of
+from burnqed.iteration.plan import due
 from burnqed.iteration.rounds import set_aside
 from burnqed.iteration.runner import last_error, run_stage
 from burnqed.iteration.stages import Stage
@@ -205,6 +207,45 @@ def test_what_was_reset_counts_as_never_begun(tmp_path: Path) -> None:
     assert read_spent(tmp_path).keys() == {(-1, "theorems"), (0, "teacher-1")}
     work(0, "policy")
     assert read_spent(tmp_path)[0, "policy"].runs == 1
+
+
+# ------------------------------------------------------------------------------------ finished
+
+
+def end_iteration(place: Path, config: Config, number: int) -> None:
+    """Every stage of an iteration is over, without anything that would have to be read."""
+    while (following := due(config, number, read_done(place))) is not None:
+        directory.write_record(place, following.stage, "skipped", "for a test")
+
+
+def test_a_run_is_finished_when_all_that_was_asked_for_is_done(tmp_path: Path) -> None:
+    config = read_config("smoke", ())
+    directory.freeze(tmp_path, rounds.manifest(config, "embedded 4.28"))
+    (tmp_path / "theorems").mkdir()
+    (tmp_path / "theorems" / "train.json").write_text('{"name": "train", "theorems": []}')
+
+    def standing() -> tuple[bool, tuple[int, str] | None]:
+        found = rounds.history(tmp_path, config)
+        following = rounds.due_now(tmp_path, config, found)
+        return found.finished, None if following is None else following.stage.key
+
+    assert standing() == (False, (-1, "held-out-qed-core")), "nothing is done"
+    directory.note_asked(tmp_path, 2)
+    end_iteration(tmp_path, config, -1)
+    end_iteration(tmp_path, config, 0)
+    assert standing() == (False, (1, "policy")), "killed between two iterations"
+    end_iteration(tmp_path, config, 1)
+    assert standing() == (True, None)
+    directory.note_asked(tmp_path, 4)
+    assert standing() == (False, (2, "policy")), "more was asked for later"
+    directory.note_asked(tmp_path, 2)
+    assert standing() == (True, None)
+    directory.write_record(tmp_path, Stage(2, "policy", ("train", "policy"), ""), "skipped")
+    assert standing()[0] is False, "what was begun is not finished"
+    set_aside(tmp_path, 1)
+    assert standing() == (False, (1, "policy")), "what was set aside is due again"
+    (tmp_path / "journal.jsonl").unlink()
+    assert standing() == (True, None), "an older run: as far as it was begun, it is done"
 
 
 # ---------------------------------------------------------------------------------------- lock

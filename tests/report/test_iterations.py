@@ -26,6 +26,7 @@ from tests.report.reading import HOSTILE, Parsed
 from tests.report.samples import exhausted, failed, proved, result_of
 
 WHOLE = history()
+VALUE_WORDS = {"better": "better", "worse": "no better", "no difference shown": "undecided"}
 
 
 def hostile() -> History:
@@ -135,8 +136,17 @@ def test_ablation(whole: Parsed) -> None:
         ends = [{t.name: t.outcome for t in b.per_theorem} for b in (before, after)]
         it = pairing(ends[0], ends[1], list(ends[0]))
         rates = f"{before.solved}/120 {before.rate:.1%}{after.solved}/120 {after.rate:.1%}"
-        figures = f"{len(it.gained)}{len(it.lost)}{len(it.undecided)}{p_text(it.p_value)}{it.verdict}"
-        assert f"{budget}{rates}{figures}" in told
+        figures = f"{len(it.gained)}{len(it.lost)}{len(it.undecided)}{p_text(it.p_value)}"
+        assert f"{budget}{rates}{figures}{VALUE_WORDS[it.verdict]}" in told
+
+
+def test_an_older_training_gets_the_word_of_its_figures() -> None:
+    judged = {"verdict": "no better", "difference": 0.6, "low": 0.5, "high": 0.667, "theorems": 3}
+    turn = iteration(1, 3.0, value={"verdict": "no better", "calibration": judged})
+    page = Parsed(iteration_page(replace(WHOLE, iterations=(WHOLE.iterations[0], turn))))
+    told = page.section("Value model")
+    assert "iteration 1undecided" in told
+    assert "no better" not in told
 
 
 def test_models(whole: Parsed) -> None:
@@ -234,6 +244,9 @@ def test_where_a_run_is() -> None:
     assert "not ended at iteration 0, 2 stages done, search-1 begun" in said["not evaluated"]
     ended = Parsed(iteration_page(replace(WHOLE, ended="plateau: +0.1 points")))
     assert "ended plateau: +0.1 points" in ended.inside["header"][0]
+    finished = Parsed(iteration_page(replace(WHOLE, ended="", finished=True, damage=("x is damaged",))))
+    assert "finished the baseline and 3 iterations, as asked" in finished.inside["header"][0]
+    assert "x is damaged" in finished.inside["header"][0]
 
 
 def test_half_done_runs_have_what_there_is() -> None:

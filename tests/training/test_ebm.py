@@ -198,8 +198,13 @@ def test_whoever_watches_is_told(tmp_path: Path) -> None:
     heard: list[Told] = []
     assert loop(planted(20), tmp_path, steps=120, eval_every=60).run(lambda: False, heard.append)
     assert [told.step for told in heard] == [50, 60, 100, 120]
-    assert heard[-1].val_rank1 is not None
     assert heard[-1].steps == 120
+    logged = {
+        e["step"]: e["val_rank1"] for e in read_log(tmp_path / "log.jsonl") if e["kind"] == "eval"
+    }
+    # Each with the evaluation at its own step, or the last before it.
+    assert [told.val_rank1 for told in heard] == [logged[step] for step in (0, 60, 60, 120)]
+    assert len({*logged.values()}) > 1
 
 
 def test_a_damaged_checkpoint_is_told(tmp_path: Path) -> None:

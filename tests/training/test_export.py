@@ -78,6 +78,17 @@ def test_a_merged_adapter_is_the_model_that_was_trained(tmp_path: Path, trained:
     assert [path.name for path in tmp_path.iterdir()] == ["model"]
 
 
+def test_others_may_read_it(tmp_path: Path, trained: Path) -> None:
+    """Every file of an export and of a training, as the umask of who made it says."""
+    usual = tmp_path / "usual"
+    usual.touch()
+    export(trained, tmp_path / "model", dtype="fp32", shard="5GB", verify=False)
+    folders = (tmp_path / "model", trained)
+    files = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    assert {path.name for path in files} > {"model.safetensors", "adapter_model.safetensors"}
+    assert {path.name for path in files if path.stat().st_mode != usual.stat().st_mode} == set()
+
+
 def test_weights_come_in_shards_and_in_half_the_size(tmp_path: Path, trained: Path) -> None:
     verified = export(trained / "best", tmp_path / "model", dtype="bf16", shard="30KB", verify=True)
     assert verified is not None

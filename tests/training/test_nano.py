@@ -48,6 +48,13 @@ def test_the_same_arguments_give_the_same_files(tmp_path: Path) -> None:
     assert torch.equal(torch.random.get_rng_state(), state), "others' numbers are left alone"
 
 
+def test_others_may_read_it(tmp_path: Path) -> None:
+    usual = tmp_path / "usual"
+    usual.touch()
+    made = create(tmp_path / "a", TINY, TEXTS, seed=1, vocab=700)
+    assert {path.stat().st_mode for path in made.iterdir()} == {usual.stat().st_mode}
+
+
 def test_what_adds_to_the_stream_is_scaled(tmp_path: Path) -> None:
     model = load(create(tmp_path / "model", TINY, TEXTS, seed=1, vocab=700)).model
     for name, weight in model.named_parameters():

@@ -83,6 +83,22 @@ def test_it_learns_and_beats_the_baseline(tmp_path: Path, model: Path, data: Pat
     assert len(manifest["base_identity"]) == 64
 
 
+def test_what_is_told_of_a_step_is_its_own_evaluation(tmp_path: Path, model: Path, data: Path) -> None:
+    """The last that was told was once the evaluation before the last."""
+    watcher = Watcher()
+    plan = Plan(batch=16, accumulate=1, steps=10, lr=1e-2, eval_every=3)
+    result = train_policy(job(model, data, plan), tmp_path / "out", watcher, resume=False)
+    assert result is not None
+    logged = {
+        entry["step"]: entry["val_loss"]
+        for entry in read_log(tmp_path / "out" / "log.jsonl")
+        if entry["kind"] == "eval"
+    }
+    told = {told.step: told.val_loss for told in watcher.heard}
+    assert [told[step] for step in (3, 6, 9, 10)] == [logged[step] for step in (3, 6, 9, 10)]
+    assert told[10] == result["val_loss"] != told[9]
+
+
 def test_accumulation_changes_nothing(tmp_path: Path, model: Path, data: Path) -> None:
     curves = []
     for batch, accumulate in ((8, 1), (1, 8), (3, 1)):

@@ -67,9 +67,9 @@ def test_from_trajectories_to_a_head_and_a_verdict(tmp_path: Path, data: Path) -
     assert manifest["encoder"]["dtype"] == "float32"
 
 
-def test_embeddings_that_say_nothing_get_a_verdict_of_no(tmp_path: Path, data: Path) -> None:
+def test_embeddings_that_say_nothing_decide_nothing(tmp_path: Path, data: Path) -> None:
     result = train(job(data, plan={"epochs": 5}), tmp_path / "out", encoder=Planted(blind=True))
-    assert result["verdict"] == "no better"
+    assert result["verdict"] == "undecided"
     assert result["test_rank1"] < 0.8
 
 
@@ -93,7 +93,7 @@ def test_what_judges_had_no_part_in_choosing(tmp_path: Path, data: Path) -> None
     asked = job(data, val_share=0.3)
     result = train(asked, tmp_path / "out", encoder=Forgetful(judges))
     assert result["val_rank1"] > 0.9 > 0.8 > result["test_rank1"]
-    assert result["verdict"] == "no better"
+    assert result["verdict"] == "undecided"
     assert result["calibration"]["theorems"] == len(judges)
 
 

@@ -16,8 +16,10 @@ from burnqed.core.errors import InputError
 from burnqed.core.types import LeakRule
 from burnqed.evaluation.prove import Prover
 from burnqed.lean.embedded.progress import Terminal
+from burnqed.lean.embedded.snapshot import BOOT_SECONDS
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
+from burnqed.lean.protocol import Gate
 from burnqed.lean.toolchain import Toolchain, find
 from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
@@ -53,7 +55,11 @@ JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machine
 
 
 def lean(
-    kind: str | None, project: Path | None, arguments: Sequence[str]
+    kind: str | None,
+    project: Path | None,
+    modules: Sequence[str],
+    options: Sequence[str] = (),
+    seconds: float = BOOT_SECONDS,
 ) -> tuple[Toolchain, LaunchSpec]:
     """The toolchain, and how to start a REPL with these modules.
 
@@ -61,7 +67,7 @@ def lean(
     """
     with Terminal() as progress:
         toolchain = find(progress, kind, project.resolve() if project else None)
-        return toolchain, toolchain.launch(arguments)
+        return toolchain, toolchain.launch(modules, options, seconds)
 
 
 def library(
@@ -107,14 +113,15 @@ async def prover(
     budget: Budget,
     settings: Settings,
     guide: Guide,
+    gate: Gate | None = None,
 ) -> AsyncIterator[Prover]:
     """A policy on `workers` Leans, with judges beside them; the guide is closed with it."""
     with closing(guide):
         async with (
             policy.opened() as proposer,
-            Pool(spec, workers) as pool,
+            Pool(spec, workers, gate=gate) as pool,
             # As many as searchers, or finished searches queue up for the last word on what they found.
-            Pool(spec, max(_JUDGES, pool.size)) as judges,
+            Pool(spec, max(_JUDGES, pool.size), gate=gate) as judges,
         ):
             settings = replace(settings, scoring=guide.scoring)
             yield Prover(pool, judges, proposer, budget, guide.value, settings)

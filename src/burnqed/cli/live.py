@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.panel import Panel
 from rich.text import Text
 
+from burnqed.core import screen
 from burnqed.search.events import Event, Expanded, Started
+from burnqed.search.script import way_to
 from burnqed.search.tree import Node, Status
 
 _LINES = 14  # of a state that are shown
@@ -22,7 +24,7 @@ class SearchView:
     def __init__(self) -> None:
         self._searches: dict[str, Started] = {}
         self._best: dict[str, Node] = {}
-        console = Console(stderr=True)
+        console = screen.console(stderr=True)
         self._live = Live(
             console=console, refresh_per_second=4, transient=True, get_renderable=self._draw
         )
@@ -48,7 +50,7 @@ class SearchView:
             node, meter = self._best[name], search.meter
             budget = f"{meter.nodes}/{meter.budget.nodes} nodes"
             head = f"{name}: {budget}, {len(search.tree.nodes)} states, {meter.seconds:.0f} s"
-            panels.append(Panel(Text(_clip(node.text)), title=head, title_align="left"))
+            panels.append(Panel(Text(_clip(node.text)), title=Text(head), title_align="left"))
         return Group(*panels)
 
     def learnt(self) -> str:
@@ -64,9 +66,8 @@ class SearchView:
             )
             best = _best_open(nodes, search)
             if best is not None:
-                path = _path(best)
-                said += ["best open state" + (f", after {' | '.join(path)}:" if path else ":")]
-                said += [_indent(_clip(best.text))]
+                said += [f"best open state, at depth {best.depth}:", _indent(_clip(best.text), "    ")]
+                said += ["the steps to it:", *_way(best)] if best.depth else []
         return "\n".join(said)
 
 
@@ -75,14 +76,16 @@ def _best_open(nodes: list[Node], search: Started) -> Node | None:
     return max(found, key=lambda n: n.score, default=None)
 
 
-def _path(node: Node) -> list[str]:
-    """The tactics that lead to a node, by the first way it was reached."""
-    steps: list[str] = []
-    while node.parents and len(steps) < 50:
-        edge = node.parents[0]
-        steps.append(edge.candidate.tactic.split("\n")[0])
-        node = edge.source
-    return steps[::-1]
+def _way(node: Node) -> list[str]:
+    """The tactics that lead to a node. Each acts on the first goal, but where it says on which."""
+    lines: list[str] = []
+    number = 0
+    for step in way_to(node)[0]:
+        number += not step.bridge
+        head = "     " if step.bridge else f"{number:>3}. "
+        where = f"on goal {step.goals[0] + 1}: " if step.goals[0] else ""
+        lines.append(head + _indent(where + step.tactic, "     ").lstrip())
+    return lines
 
 
 def _clip(text: str) -> str:
@@ -90,5 +93,5 @@ def _clip(text: str) -> str:
     return "\n".join(lines if len(lines) <= _LINES else [*lines[: _LINES - 1], "…"])
 
 
-def _indent(text: str) -> str:
-    return "\n".join(f"  {line}" for line in text.split("\n"))
+def _indent(text: str, by: str) -> str:
+    return "\n".join(by + line for line in text.split("\n"))

@@ -34,6 +34,7 @@ from burnqed.cli.commands import (
     summary,
     train,
 )
+from burnqed.core import screen
 from burnqed.core.errors import BurnQedError
 
 app = typer.Typer(
@@ -95,6 +96,11 @@ def options(
 
 def main() -> None:
     """Run the command; a failure is one or two lines on stderr and an exit code that says which."""
+    with screen.shown():
+        _run()
+
+
+def _run() -> None:
     try:
         app()
     except BurnQedError as error:

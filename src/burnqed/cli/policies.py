@@ -245,9 +245,9 @@ def prepare(choice: Choice, library: Callable[[], Library], workers: int | None 
         case "ranked":
             return _ranked(choice, library)
         case "local" | "mix":
+            loaded = load_model(choice)
             from burnqed.policy.local.sampler import LocalSampler
 
-            loaded = load_model(choice)
             if loaded.device == "cpu":
                 import torch
 
@@ -312,6 +312,8 @@ def load_model(choice: Choice) -> Loaded:
     from burnqed.policy.models.load import load
 
     loaded = load(choice.model or "", choice.device, choice.dtype)
+    if loaded.note:
+        tables.warn(loaded.note)
     return replace(loaded, settings=choice.settings(loaded.settings))
 
 

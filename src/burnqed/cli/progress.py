@@ -18,6 +18,7 @@ from rich.progress import (
     TimeRemainingColumn,
 )
 
+from burnqed.core import screen
 from burnqed.search.events import Event, Expanded
 from burnqed.trajectories.schema import TheoremRecord
 
@@ -28,8 +29,8 @@ LINE_SECONDS = 10.0  # between two lines where there is no terminal
 def counted(what: str, total: int | None, shown: bool) -> Iterator[Callable[[int], None]]:
     """A bar for work that is merely counted; call the function when so many more are done."""
     with Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-        console=Console(stderr=True), disable=not shown,
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+        TimeRemainingColumn(), console=screen.console(stderr=True), disable=not shown,
     ) as bar:  # fmt: skip
         task = bar.add_task(what, total=total)
         yield lambda count: bar.advance(task, count)
@@ -38,8 +39,9 @@ def counted(what: str, total: int | None, shown: bool) -> Iterator[Callable[[int
 def timed_bar(console: Console, shown: bool) -> Progress:
     """A bar for long work: how far, since when, how much longer."""
     return Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-        TimeRemainingColumn(elapsed_when_finished=True), console=console, disable=not shown,
+        TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
+        TimeElapsedColumn(), TimeRemainingColumn(elapsed_when_finished=True), console=console,
+        disable=not shown,
     )  # fmt: skip
 
 
@@ -47,7 +49,7 @@ class SetProgress:
     """A bar on stderr; where that is no terminal, a line now and then, so that logs stay readable."""
 
     def __init__(self, total: int, done: int, shown: bool, label: str = "") -> None:
-        console = Console(stderr=True)
+        console = screen.console(stderr=True)
         self._lines = shown and not console.is_terminal
         self._bar = timed_bar(console, shown=shown and not self._lines)
         self._task = self._bar.add_task(f"{label}searching", total=total, completed=done)
@@ -97,7 +99,7 @@ class CountedProgress:
     """The same for other things, with a few counts of what came of them."""
 
     def __init__(self, label: str, total: int, shown: bool) -> None:
-        console = Console(stderr=True)
+        console = screen.console(stderr=True)
         self._lines = shown and not console.is_terminal
         self._bar = timed_bar(console, shown=shown and not self._lines)
         self._task = self._bar.add_task(label, total=total)

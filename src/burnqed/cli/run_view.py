@@ -8,11 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.table import Column, Table
 from rich.text import Text
 
+from burnqed.core import screen
 from burnqed.iteration.history import BASELINE
 from burnqed.iteration.stages import Stage
 
@@ -24,7 +25,7 @@ class RunView:
 
     def __init__(self, planned: Callable[[int], Sequence[tuple[Stage, str]]]) -> None:
         """`planned` gives the stages of an iteration, each with what became of it before, or ""."""
-        self._console = Console(stderr=True)
+        self._console = screen.console(stderr=True)
         terminal = self._console.is_terminal
         self._live = Live(console=self._console, refresh_per_second=2) if terminal else None
         self._planned = planned

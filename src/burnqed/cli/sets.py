@@ -49,9 +49,15 @@ SecondsOption = Annotated[
 
 
 def chosen(given: str, leak_rule: str | None, split: str | None) -> TheoremIndex:
-    """The set that the options mean."""
+    """The set that the options mean. One without a theorem is a mistake, whatever it is for."""
     rule = None if leak_rule is None else compose.leak_rule(leak_rule)
-    return theorem_set(given, rule, split)
+    index = theorem_set(given, rule, split)
+    if not index.entries:
+        raise InputError(
+            f"{given} has no theorem in it",
+            hint='an index is {"theorems": [{"name": …, "statement": …}, …]}: `burn-qed data index`',
+        )
+    return index
 
 
 def modules_of(index: TheoremIndex, imports: list[str] | None) -> tuple[str, ...]:

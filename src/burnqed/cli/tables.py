@@ -8,29 +8,17 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import typer
-from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
-from burnqed.trajectories.schema import TheoremRecord
+from burnqed.core.errors import CorruptError
+from burnqed.core.screen import console as console
 from burnqed.trajectories.summary import STEP_COLUMNS, Summary, count_steps, summarize
 
 
 def warn(problem: str) -> None:
     """A problem that does not stop anything, on stderr."""
     print(f"warning: {problem}", file=sys.stderr)
-
-
-WIDE = 1000  # columns where there is no terminal: nobody wraps names in a file or a pipe
-
-
-def console() -> Console:
-    """Standard output; what is wide is only folded where somebody looks at it.
-
-    Brackets are brackets: a tactic such as `simp [h]` is no markup.
-    """
-    found = Console(markup=False, emoji=False)
-    return found if found.is_terminal else Console(markup=False, emoji=False, width=WIDE)
 
 
 def folding(*titles: str, title: str = "") -> Table:
@@ -49,12 +37,27 @@ def print_facts(title: str, facts: Mapping[str, object]) -> None:
     console().print(table)
 
 
-def summed_up(records: list[TheoremRecord], directory: Path) -> Summary:
-    """What is in a set of trajectories."""
-    from burnqed.trajectories.store import iter_steps
+def summed_up(directory: Path) -> Summary:
+    """What is in a set of trajectories; the user is told of parts that are not whole."""
+    from burnqed.trajectories.store import iter_steps, read_records
 
-    counts = count_steps(iter_steps(directory, columns=STEP_COLUMNS, on_problem=lambda _problem: None))
-    return summarize(records, counts)
+    damage: list[str] = []
+    counts = count_steps(iter_steps(directory, columns=STEP_COLUMNS, on_problem=damage.append))
+    for problem in damage:
+        warn(problem)
+    records = read_records(directory, on_problem=lambda _told_already: None)
+    return summarize(records, counts, damage)
+
+
+def refuse_damage(summary: Summary) -> None:
+    """Figures with something missing are printed, and are no success."""
+    if summary.damage:
+        found = len(summary.damage)
+        parts = "1 part is" if found == 1 else f"{found} parts are"
+        raise CorruptError(
+            f"{parts} damaged: the figures are of what can be read",
+            hint="--resume the run: what is damaged is set aside, and its theorems searched again",
+        )
 
 
 def summary_json(summary: Summary, theorems: bool = False) -> str:

@@ -44,7 +44,7 @@ AnywayOption = Annotated[
     bool,
     typer.Option(
         "--value-anyway",
-        help="Use the value model also if it was found to rank siblings no better than "
+        help="Use the value model also if it was not found to rank siblings better than "
         "log-probability.",
     ),
 ]
@@ -65,7 +65,7 @@ class Guide:
 def guide(directory: Path | None, encoder: str | None, anyway: bool, prepared: Prepared) -> Guide:
     """The guide that the options mean; without --value, log-probability alone.
 
-    A value model that ranks no better than that is not used, and the user is told.
+    A value model whose verdict is not `better` is not used, and the user is told.
     """
     if directory is None:
         if encoder is not None or anyway:
@@ -144,5 +144,7 @@ def _loaded(saved: SavedHead, encoder: str | None, prepared: Prepared) -> Loaded
                 hint="--encoder DIR says where it is, or --encoder URL who serves it",
             )
         loaded = load(where, prepared.choice.device, name.dtype)
+        if loaded.note:
+            tables.warn(loaded.note)
     tactic = loaded.settings.tactic_tokens
     return replace(loaded, settings=replace(name.settings, tactic_tokens=tactic))

@@ -9,11 +9,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Generic, Protocol, Self, TypeVar
 
-from rich.console import Console
-
 from burnqed.cli import tables
 from burnqed.cli.progress import LINE_SECONDS, counted, timed_bar
 from burnqed.cli.stopping import Stopping
+from burnqed.core import screen
 
 
 class Standing(Protocol):
@@ -38,7 +37,7 @@ class Watch(Generic[T]):
     """The bar, or a line now and then; and the first Ctrl-C or SIGTERM, which asks to save and stop."""
 
     def __init__(self, said: Callable[[T], str], shown: bool) -> None:
-        console = Console(stderr=True)
+        console = screen.console(stderr=True)
         self.stopping = Stopping(shown=is_main())
         self._said = said
         self._shown = shown
@@ -47,6 +46,7 @@ class Watch(Generic[T]):
         self._first: tuple[int, float] | None = None
         self._last = 0.0
         self._task: Any = None
+        self._unsaid = ""  # the last line, while it waits for its time
 
     def __enter__(self) -> Self:
         self.stopping.__enter__()
@@ -54,6 +54,8 @@ class Watch(Generic[T]):
 
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
+        if self._unsaid:  # it ended early, and this is how
+            print(self._unsaid, file=sys.stderr)
         self.stopping.__exit__(*error)
 
     def stop(self) -> bool:
@@ -74,12 +76,16 @@ class Watch(Generic[T]):
         self._bar.update(self._task, completed=told.step, description=said)
         now = time.monotonic()
         self._first = self._first or (told.step, now)
-        if self._lines and (now - self._last > LINE_SECONDS or told.step == told.steps):
-            self._last = now
+        if not self._lines:
+            return
+        line = f"step {told.step}/{told.steps}: {said}"
+        self._unsaid = line
+        if now - self._last > LINE_SECONDS or told.step == told.steps:
+            self._last, self._unsaid = now, ""
             fresh = told.step - self._first[0]
             seconds = (told.steps - told.step) * (now - self._first[1]) / fresh if fresh else None
             left = "" if seconds is None else f", about {seconds:.0f} s left"
-            print(f"step {told.step}/{told.steps}: {said}{left}", file=sys.stderr)
+            print(f"{line}{left}", file=sys.stderr)
 
 
 @contextmanager

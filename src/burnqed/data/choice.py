@@ -79,6 +79,8 @@ def _wanted(
     placed = [
         {**e, "split": e.get("split") or split_of(str(e["name"]), choice.shares)} for e in entries
     ]
+    if not placed:
+        raise InputError("there is no theorem to choose from", hint="give another source")
     kept = [e for e in placed if choice.split in (None, e["split"])]
     if not kept:
         known = ", ".join(sorted({str(e["split"]) for e in placed})) or "none"

@@ -6,6 +6,7 @@ Each is checked against its pin and kept as an index in the cache.
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from burnqed.data.benchmarks import (
 )
 from burnqed.data.git import fetch_commit, has_commit, read_commit
 from burnqed.data.index import TheoremIndex, parse_index, write_index
+from burnqed.data.lean_sources import read_text
 from burnqed.data.library import library_entries, sample, with_statements
 from burnqed.data.prover_jsonl import parse_prover_jsonl
 from burnqed.lean.pool import Pool
@@ -115,12 +117,18 @@ def _local_files(local: Path, origin: Repository) -> dict[str, str]:
         paths = sorted(place.rglob("*.lean")) if place.is_dir() else [place]
         if not paths:
             raise InputError(f"{local} has no .lean files")
-        return {
-            path.relative_to(place.parent).as_posix(): path.read_text(encoding="utf-8")
-            for path in paths
-        }
+        return {path.relative_to(place.parent).as_posix(): _copied(path, local) for path in paths}
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"cannot read the copy in {local}: {error}") from error
+
+
+def _copied(path: Path, local: Path) -> str:
+    if path.suffix != ".lean":
+        return path.read_text(encoding="utf-8")
+    try:
+        return read_text(path)
+    except InputError as error:
+        raise InputError(f"cannot read the copy in {local}: {path.name} {error.message}") from error
 
 
 def _of_lean_files(name: str, revision: str, files: dict[str, str]) -> dict[str, Any]:
@@ -139,7 +147,7 @@ def _of_lean_files(name: str, revision: str, files: dict[str, str]) -> dict[str,
     return {"name": name, "revision": revision, "imports": list(imports), "theorems": theorems}
 
 
-def _code(text: str) -> list[Token]:
+def _code(text: str) -> Sequence[Token]:
     with suppress(InputError):
         return tokenize(split_header(text).body)
     return tokenize(text)

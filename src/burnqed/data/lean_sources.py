@@ -10,6 +10,7 @@ from pathlib import Path
 from burnqed.core.errors import InputError
 from burnqed.lean import protocol
 from burnqed.lean.pool import Pool
+from burnqed.lean.source_file import decoded, read_regular
 from burnqed.lean.statement import scope_names, split_header
 from burnqed.lean.tokens import tokenize
 
@@ -42,11 +43,9 @@ def _below(folder: Path) -> Iterator[tuple[Path, str]]:
 def read_text(path: Path) -> str:
     """As Lean reads it: without carriage returns."""
     try:
-        return path.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+        return decoded(read_regular(path)).replace("\r\n", "\n")
     except OSError as error:
         raise InputError(f"cannot be read: {error.strerror}") from error
-    except UnicodeDecodeError as error:
-        raise InputError(f"is not UTF-8 text, from byte {error.start} on") from error
 
 
 def relative(path: Path, root: Path) -> str:

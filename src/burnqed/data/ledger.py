@@ -16,6 +16,7 @@ from typing import Any
 from filelock import FileLock, Timeout
 
 from burnqed.core.errors import InfrastructureError, InputError
+from burnqed.core.storage import remedy
 
 
 @contextlib.contextmanager
@@ -30,7 +31,9 @@ def open_ledger(path: Path, warn: Callable[[str], None]) -> Iterator[Ledger]:
             hint="wait until it ends, or use another --out",
         ) from None
     except OSError as error:
-        raise InputError(f"cannot write to {path.parent}: {error.strerror}") from error
+        raise InputError(
+            f"cannot write to {path.parent}: {error.strerror}", hint=remedy(error, path)
+        ) from error
     try:
         with path.open("a+b") as file:
             yield Ledger(file, path, warn)
@@ -81,7 +84,8 @@ class Ledger:
             os.fsync(self._file.fileno())
         except OSError as error:
             raise InfrastructureError(
-                f"cannot write {self._path}: {error.strerror}", hint="free some space, and --resume"
+                f"cannot write {self._path}: {error.strerror}",
+                hint=remedy(error, self._path, "move it elsewhere; --resume goes on"),
             ) from error
 
 

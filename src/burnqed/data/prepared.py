@@ -21,6 +21,7 @@ from typing import Any
 
 from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.core.runs import publish
+from burnqed.core.storage import remedy
 from burnqed.data.contamination import Held
 from burnqed.data.prepare import RULES, Counts, Rules, Unfit, Written, prepare
 from burnqed.data.sources.open import Opened
@@ -107,7 +108,7 @@ def _made_apart(out: Path) -> Iterator[Path]:
         directory.mkdir(parents=True, exist_ok=True)
         held = os.open(directory, os.O_RDONLY)
     except OSError as error:
-        raise InputError(f"cannot write {out}: {error.strerror}") from error
+        raise InputError(f"cannot write {out}: {error.strerror}", hint=remedy(error, out)) from error
     try:
         try:
             fcntl.flock(held, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -123,7 +124,7 @@ def _made_apart(out: Path) -> Iterator[Path]:
             if isinstance(error, OSError):
                 raise InfrastructureError(
                     f"cannot write {out}: {error.strerror or error}",
-                    hint="free some space, or use --out elsewhere",
+                    hint=remedy(error, out),
                 ) from error
             raise
     finally:

@@ -32,6 +32,7 @@ from burnqed.data.trace_replay import NotReplayed, Replayed, replay
 from burnqed.data.trace_store import FileTrace, TheoremTrace, TraceRow, TraceWriter
 from burnqed.lean.judge import judge_file, judge_proof
 from burnqed.lean.pool import Pool, Worker
+from burnqed.lean.source_file import read_regular
 from burnqed.lean.statement import split_header
 from burnqed.lean.tokens import tokenize
 from burnqed.lean.trace import TracedFile, TracedTheorem, trace_file
@@ -102,7 +103,7 @@ async def trace_files(
 
 def _digest(path: Path) -> str:
     try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
+        return hashlib.sha256(read_regular(path)).hexdigest()
     except OSError:
         return ""
 

@@ -26,6 +26,7 @@ from filelock import FileLock, Timeout
 
 from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.core.runs import publish
+from burnqed.core.storage import remedy
 from burnqed.core.types import Theorem, TheoremText
 
 PARTS = "parts"
@@ -135,7 +136,7 @@ def open_trace(out: Path, warn: Warn) -> Iterator[TraceWriter]:
         ) from None
     except OSError as error:
         raise InputError(
-            f"cannot write to {folder}: {error.strerror}", hint="use another --out"
+            f"cannot write to {folder}: {error.strerror}", hint=remedy(error, folder / ".lock")
         ) from error
     try:
         yield TraceWriter(folder, warn)

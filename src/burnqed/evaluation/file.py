@@ -9,10 +9,14 @@ from typing import Literal
 
 from burnqed.core.errors import LeanError
 from burnqed.core.types import FileHole, Theorem
+from burnqed.evaluation.doubt import Refuted
 from burnqed.evaluation.prove import Found, Prover, find
 from burnqed.lean.holes import Hole, fill, find_holes, name_examples
-from burnqed.lean.judge import Verdict, judge_file
+from burnqed.lean.judge import judge_file
+from burnqed.lean.refute import Refutation
 from burnqed.lean.statement import declarations
+from burnqed.lean.tokens import tokenize
+from burnqed.lean.verdict import Verdict
 from burnqed.search.events import EventSink, ignore
 from burnqed.search.script import script_of, tactics_of
 
@@ -23,27 +27,38 @@ class HoleResult:
     proved is said by the file's verdicts."""
 
     hole: Hole
-    outcome: Literal["found", "exhausted", "error", "skipped"]
+    outcome: Literal["found", "exhausted", "false", "error", "skipped"]
     reason: str = ""
     tactics: tuple[str, ...] = ()
     nodes: int = 0
     seconds: float = 0.0
     verdict: Verdict | None = None  # on the theorem around it
+    refutation: Refutation | None = None  # its hypotheses do not imply it
 
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """`source` is the file with what was found put in, but for what the judge refused."""
+    """`source` is the file with what was found put in, but for what the judge refused.
+
+    `refused` are the judge's words on theorems that have no hole.
+    """
 
     holes: tuple[HoleResult, ...]
     source: str
+    refused: tuple[Verdict, ...] = ()
 
     @property
     def proved(self) -> bool:
-        """Nothing is left open, and the judge accepts every theorem that had a hole."""
-        return all(
+        """Nothing is left open, and the judge accepts every theorem.
+
+        Where the holes are and what is around them is the word of a process that has run the file, so
+        it is not enough: no `sorry` may be left in the text, and no theorem refused.
+        """
+        accepted = (
             h.outcome == "found" and h.verdict is not None and h.verdict.accepted for h in self.holes
         )
+        left = any(token.text == "sorry" for token in tokenize(self.source))
+        return bool(self.holes) and all(accepted) and not left and not self.refused
 
 
 async def prove_file(prover: Prover, body: str, seed: int, events: EventSink = ignore) -> FileResult:
@@ -53,12 +68,13 @@ async def prove_file(prover: Prover, body: str, seed: int, events: EventSink = i
     found = await asyncio.gather(*searches)
     results = tuple(result for result, _ in found)
     proofs = {r.hole.index: r.tactics for r in results if r.outcome == "found"}
-    verdicts = await _judge(prover, body, holes, proofs)
+    verdicts, others = await _judge(prover, body, holes, proofs)
     if any(not v.accepted and _is_complete(v, verdicts, proofs) for v in verdicts.values()):
         # Shortening is only tried out step by step; perhaps the whole needs what was left out.
         longer = {i: tuple(tactics_of(script_of(f.searched.tree))) for i, f in _found(found)}
         if longer != proofs:
-            proofs, verdicts = longer, await _judge(prover, body, holes, longer)
+            proofs = longer
+            verdicts, others = await _judge(prover, body, holes, longer)
     results = tuple(
         replace(r, tactics=proofs.get(r.hole.index, ()), verdict=verdicts.get(r.hole.index))
         for r in results
@@ -66,7 +82,7 @@ async def prove_file(prover: Prover, body: str, seed: int, events: EventSink = i
     # What the judge refuses goes into no file; a theorem with other holes still open is not yet for it.
     refused = {i for i, v in verdicts.items() if not v.accepted and _is_complete(v, verdicts, proofs)}
     kept = {i: tactics for i, tactics in proofs.items() if i not in refused}
-    return FileResult(results, fill(body, kept, holes))
+    return FileResult(results, fill(body, kept, holes), others)
 
 
 async def _attempt(
@@ -77,6 +93,10 @@ async def _attempt(
     name = hole.declaration or f"line {hole.line}"
     try:
         found = await find(prover, Theorem(name, FileHole(body, hole.index)), seed, events)
+    except Refuted as refuted:
+        said, spent = refuted.refutation, refuted.searched
+        nodes, seconds = (spent.nodes, spent.seconds) if spent else (0, 0.0)
+        return HoleResult(hole, "false", said.sentence, (), nodes, seconds, None, said), None
     except LeanError as error:
         return HoleResult(hole, "error", f"{type(error).__name__}: {error.message}"), None
     searched = found.searched
@@ -96,24 +116,27 @@ def _found(
 
 async def _judge(
     prover: Prover, body: str, holes: Sequence[Hole], proofs: Mapping[int, tuple[str, ...]]
-) -> dict[int, Verdict]:
+) -> tuple[dict[int, Verdict], tuple[Verdict, ...]]:
     """The judge's word on the theorem around each hole; examples are given names for it.
 
-    A hole for which there is none (its theorem is private, say) is not in the answer.
+    A hole for which there is none (its theorem is private, say) is not in the answer. Beside it, the
+    refusals of theorems that have no hole.
     """
     if not proofs:
-        return {}
+        return {}, ()
     named, its_holes = body, list(holes)
     if any(hole.declaration is None for hole in holes):
         named = name_examples(body, holes)
         its_holes = await find_holes(prover.pool, named)
     if not declarations(named):
-        return {}
+        return {}, ()
     # Lean reads files with carriage returns at the ends of lines, but no requests.
     filled, reference = (t.replace("\r\n", "\n") for t in (fill(named, proofs, its_holes), named))
     said = await judge_file(prover.judges, filled, reference)
     by_name = {verdict.theorem: verdict for verdict in said}
-    return {h.index: by_name[h.declaration] for h in its_holes if h.declaration in by_name}
+    around = {h.declaration for h in its_holes}
+    others = tuple(v for v in said if not v.accepted and v.theorem not in around)
+    return {h.index: by_name[h.declaration] for h in its_holes if h.declaration in by_name}, others
 
 
 def _is_complete(

@@ -12,33 +12,41 @@ from burnqed.core.errors import (
     BurnQedError,
     LeanError,
     PromptRefused,
+    RequestTimeout,
     StatementError,
     is_own_fault,
 )
 from burnqed.core.ports import Environment, Policy, Value
 from burnqed.core.types import Theorem, Unreadable
+from burnqed.evaluation.doubt import Doubting, Refuted
 from burnqed.evaluation.shorten import shorten, walk
-from burnqed.lean.judge import Verdict, judge_proof
+from burnqed.lean.judge import judge_proof
 from burnqed.lean.pool import Pool
+from burnqed.lean.refute import Refutation
 from burnqed.lean.session import open_session
+from burnqed.lean.verdict import Verdict
 from burnqed.search.best_first import Searched, Settings, best_first
 from burnqed.search.budget import Budget
 from burnqed.search.events import EventSink, ignore
 from burnqed.search.script import Script, script_of, tactics_of
+from burnqed.search.without import Without
 from burnqed.trajectories.record import path_of
-from burnqed.trajectories.schema import PathStep
+from burnqed.trajectories.schema import PathStep, TheoremOutcome
 
 # What one tactic of a search may use, in the units of Lean's `maxHeartbeats`, whose default is
 # 200,000: what succeeds at all mostly does so with a hundredth of it.
 HEARTBEATS = 4_000
 DEFAULT_HEARTBEATS = 200_000
+# What looking for a refutation may take: seconds, and the share of a budget of seconds.
+_DOUBT_SECONDS, _DOUBT_SHARE = 6.0, 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Prover:
     """All that it takes to attempt a theorem, but for the theorem.
 
-    Judging has a pool of its own, so that no process that ran a tactic ever judges one.
+    Judging has a pool of its own, so that no process that ran a tactic ever judges one. `refutes`: a
+    statement that is not proved at once is looked at, whether it is false.
     """
 
     pool: Pool
@@ -48,6 +56,7 @@ class Prover:
     value: Value | None = None
     settings: Settings = field(default_factory=Settings)
     heartbeats: int = HEARTBEATS
+    refutes: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,17 +89,19 @@ def lean_source(proof: Proof) -> str:
 class Attempt:
     """What became of a theorem. `reason` is the spent budget, or the kind of error.
 
-    `earlier` is a first search whose find the judge refused; it is part of what was spent.
+    `earlier` is a first search whose find the judge refused; it is part of what was spent. "false", and
+    its `refutation`, only come of a prover that refutes.
     """
 
     theorem: Theorem
-    outcome: Literal["proved", "exhausted", "error"]
+    outcome: TheoremOutcome | Literal["false"]
     reason: str = ""
     detail: str = ""
     searched: Searched | None = None
     proof: Proof | None = None
     judge_seconds: float = 0.0
     earlier: Searched | None = None
+    refutation: Refutation | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,19 +113,30 @@ class Found:
     path: tuple[PathStep, ...] = ()
 
 
-async def find(
-    prover: Prover, theorem: Theorem, seed: int, events: EventSink = ignore, merge: bool = True
-) -> Found:
-    """Search, and shorten what is found. A script is a candidate: only the judge makes it a proof."""
-    settings = prover.settings if merge else replace(prover.settings, merge=False)
+async def find(prover: Prover, theorem: Theorem, seed: int, events: EventSink = ignore) -> Found:
+    """Search, and shorten what is found. A script is a candidate: only the judge makes it a proof.
+
+    Raises `Refuted` where the prover refutes, and `LeanError` when the search cannot even begin.
+    """
     policy = prover.policy.about(theorem)
     async with open_session(prover.pool, prover.heartbeats) as session:
+        doubting = None
+        if prover.refutes:
+            seconds = _doubt_seconds(prover.budget)
+            policy = doubting = Doubting(policy, session, theorem, seconds, events)
+            events = doubting.hear
         searched = await best_first(
-            theorem, session, policy, prover.value, prover.budget, seed, events, settings
+            theorem, session, policy, prover.value, prover.budget, seed, events, prover.settings
         )
-        if not searched.tree.proved:
-            return Found(searched, None)
-        return await _shortened(session, theorem, searched)
+        if searched.tree.proved:
+            return await _shortened(session, theorem, searched)
+        if doubting is not None:
+            await doubting.look()
+        return Found(searched, None)
+
+
+def _doubt_seconds(budget: Budget) -> float:
+    return _DOUBT_SECONDS if budget.seconds is None else _DOUBT_SHARE * budget.seconds
 
 
 async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink = ignore) -> Attempt:
@@ -124,9 +146,13 @@ async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink =
     try:
         found = await find(prover, theorem, seed, events)
         attempt = await _judged(prover, theorem, found)
-        if attempt.reason == "refused" and prover.settings.merge:
-            return await _without_merging(prover, theorem, seed, events, attempt)
+        other = _other(prover, found, attempt)
+        if other is not None:
+            return await _again(other, theorem, seed, events, attempt)
         return attempt
+    except Refuted as refuted:
+        said = refuted.refutation
+        return Attempt(theorem, "false", "", said.sentence, refuted.searched, refutation=said)
     except Exception as error:
         return failed(theorem, error)
 
@@ -146,10 +172,24 @@ def failed(theorem: Theorem, error: Exception) -> Attempt:
             return Attempt(theorem, "error", "internal", place)
 
 
-async def _without_merging(
+def _other(prover: Prover, found: Found, attempt: Attempt) -> Prover | None:
+    """Who may find another proof than the one that did not pass the judge.
+
+    Two states that print alike need not be the same to Lean: one that does not rely on it. Where the
+    judge ran out of time, one without the tactics that closed a goal, for kernels compute with those.
+    """
+    if attempt.reason == "unchecked" and found.script is not None:
+        closing = {script.tactic for script in found.script.walk() if not script.rest}
+        return replace(prover, policy=Without(prover.policy, closing))
+    if attempt.reason == "refused" and prover.settings.merge:
+        return replace(prover, settings=replace(prover.settings, merge=False))
+    return None
+
+
+async def _again(
     prover: Prover, theorem: Theorem, seed: int, events: EventSink, refused: Attempt
 ) -> Attempt:
-    """Two states that print alike need not be the same to Lean: once more without relying on it.
+    """Search once more for a theorem whose find did not pass the judge.
 
     With what is left of the budget, so that a theorem costs no more nodes than it may, and what a
     smaller budget would have found can still be told.
@@ -161,7 +201,7 @@ async def _without_merging(
         attempt = replace(refused, outcome="exhausted", reason="nodes")
         return attempt if first.lost_at is None else _lost(theorem, first)
     try:
-        again = await find(replace(prover, budget=left), theorem, seed, events, merge=False)
+        again = await find(replace(prover, budget=left), theorem, seed, events)
         attempt = await _judged(prover, theorem, again)
     except LeanError as error:
         attempt = Attempt(theorem, "error", type(error).__name__, error.message)
@@ -219,6 +259,10 @@ async def _judged(prover: Prover, theorem: Theorem, found: Found) -> Attempt:
         tactics = tactics_of(script)
         try:
             verdict = await judge_proof(prover.judges, theorem.statement, tactics)
+        except RequestTimeout as error:
+            detail = f"its check took more than {error.seconds:g} s"
+            seconds = time.monotonic() - begun
+            return Attempt(theorem, "error", "unchecked", detail, searched, None, seconds)
         except LeanError as error:
             # What was searched is known; only the last word on it is missing.
             detail = f"while the proof was judged: {error.message}"

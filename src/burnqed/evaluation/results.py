@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from burnqed.core.errors import InputError
-from burnqed.core.runs import publish
+from burnqed.core.runs import command_of, publish, shown_by
 from burnqed.trajectories.schema import TheoremOutcome
 
 FORMAT = 1
@@ -154,8 +154,7 @@ def read_result(path: Path) -> IterationResult:
     try:
         content = json.loads(file.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        hint = "an evaluation that was stopped has none: `burn-qed eval --resume` finishes it"
-        raise InputError(f"there is no {file}", hint=hint if is_run else "") from None
+        raise InputError(f"there is no {file}", hint=_why_none(path)) from None
     except (OSError, ValueError, RecursionError) as error:
         raise InputError(f"cannot read {file}: {error}") from error
     try:
@@ -164,8 +163,21 @@ def read_result(path: Path) -> IterationResult:
         return result
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
-            f"{file} is not an evaluation's result ({error!r})", hint="`burn-qed eval` writes them"
+            f"{file} is not an evaluation's result ({error!r})",
+            hint=shown_by(file.parent) or "`burn-qed eval` writes them",
         ) from error
+
+
+def _why_none(run: Path) -> str:
+    """Why a directory has no result, by what it is."""
+    arms = [str(run / arm) for arm in (WITHOUT, WITH) if (run / arm).is_dir()]
+    if arms:
+        return f"it is an evaluation with a value model and without: {' and '.join(arms)}"
+    if command_of(run) == "eval":
+        return "an evaluation that was stopped has none: the same command with --resume finishes it"
+    if command_of(run) == "run":
+        return f"{shown_by(run)}; its evaluations are in {run / 'eval_results'}"
+    return shown_by(run) or "`burn-qed eval` makes results"
 
 
 def summary_of(results: Sequence[IterationResult]) -> dict[str, Any]:

@@ -119,6 +119,8 @@ def seed_of(seed: int, name: str) -> int:
 
 
 def record_of(attempt: Attempt, seed: int) -> TheoremRecord:
+    if attempt.outcome == "false":
+        raise ValueError(f"{attempt.theorem.name}: sets are searched without looking for refutations")
     searches = [s for s in (attempt.earlier, attempt.searched) if s is not None]
     proof, statement = attempt.proof, attempt.theorem.statement
     counts = [len(node.edges) for s in searches for node in s.tree.nodes if node.edges]
@@ -139,7 +141,8 @@ def record_of(attempt: Attempt, seed: int) -> TheoremRecord:
         judge_seconds=attempt.judge_seconds,
         proof=proof.verdict.source if proof else "",
         proof_steps=proof.script.steps if proof else 0,
-        axioms=proof.verdict.axioms if proof else (),
+        axioms=proof.verdict.axioms if proof else None,
+        axioms_seen=proof.verdict.axioms_seen if proof else (),
         leak_rule=statement.leak_rule if isinstance(statement, LibraryConstant) else None,
         seed=seed,
         statement_sha=statement_sha(attempt.theorem.statement),

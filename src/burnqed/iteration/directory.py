@@ -1,7 +1,8 @@
 """A run's directory: what was asked for, which stages are done, when each was begun and ended.
 
-A stage's record is written when its command is done, and is what says so. The journal only tells what
-it took; it has a line for each begin and end, so that what was killed is seen as well.
+A stage's record is written when its command is done, and is what says so. The journal tells what it
+took, and how many iterations were asked for; it has a line for each begin and end, so that what was
+killed is seen as well.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ from pathlib import Path
 from typing import Any, cast
 
 from burnqed.core.errors import InfrastructureError, InputError
-from burnqed.core.runs import MANIFEST, publish, read_manifest
+from burnqed.core.runs import MANIFEST, publish, read_manifest, shown_by
+from burnqed.core.storage import remedy
 from burnqed.iteration.config import Config, from_content
 from burnqed.iteration.history import BASELINE
 from burnqed.iteration.stages import Stage, Status, folder
 
 STAGES, LOGS, JOURNAL, LOCK = "stages", "logs", "journal.jsonl", ".lock"
 COMMAND = "run"
-_RESET = "reset"
+_RESET, _ASKED = "reset", "asked"
 _WAIT_SECONDS = 60.0  # for a stage of a run that was killed, while it saves and ends
 
 
@@ -48,7 +50,8 @@ def read_run(run: Path) -> tuple[Config, dict[str, Any]]:
     manifest = read_manifest(run)
     if manifest.get("command") != COMMAND or not isinstance(manifest.get("config"), dict):
         raise InputError(
-            f"{run} holds no expert iteration", hint="`burn-qed run --config …` begins one"
+            f"{run} holds no expert iteration",
+            hint=shown_by(run) or "`burn-qed run --config …` begins one",
         )
     return from_content(manifest["config"], str(run / MANIFEST)), manifest
 
@@ -126,6 +129,18 @@ def note_reset(run: Path, first: int) -> None:
     _write(run, first, "", _RESET)
 
 
+def note_asked(run: Path, iterations: int) -> None:
+    """How many iterations there are to be after the baseline, until somebody asks for others."""
+    if iterations != read_asked(run):
+        _write(run, iterations, "", _ASKED)
+
+
+def read_asked(run: Path) -> int | None:
+    """None where nobody said: in a run of an older burn-qed."""
+    asked = [int(entry["iteration"]) for entry in _journal(run) if entry["event"] == _ASKED]
+    return asked[-1] if asked else None
+
+
 def is_taught(stage: str) -> bool:
     """Whether a stage is the teacher's, who owes nothing to any model: a reset keeps what it found."""
     return stage.startswith("teacher-")
@@ -138,7 +153,8 @@ def _write(run: Path, iteration: int, stage: str, event: str, **more: int) -> No
             journal.write("\n" + json.dumps(line) + "\n")  # a line before it may have been cut off
     except OSError as error:
         raise InfrastructureError(
-            f"cannot write {run / JOURNAL}: {error.strerror}", hint="free some space, and run again"
+            f"cannot write {run / JOURNAL}: {error.strerror}",
+            hint=remedy(error, run / JOURNAL, "move the run elsewhere; the same command goes on"),
         ) from error
 
 
@@ -188,10 +204,10 @@ def locked(run: Path, say: Callable[[str], None]) -> Iterator[int]:
     """
     try:
         run.mkdir(parents=True, exist_ok=True)
-        descriptor = os.open(run / LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        descriptor = os.open(run / LOCK, os.O_RDWR | os.O_CREAT, 0o666)
     except OSError as error:
         raise InputError(
-            f"cannot use {run}: {error.strerror}", hint="give another directory with --out"
+            f"cannot use {run}: {error.strerror}", hint=remedy(error, run / LOCK)
         ) from error
     try:
         _lock(descriptor, run, say)

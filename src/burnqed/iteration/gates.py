@@ -12,6 +12,7 @@ from burnqed.evaluation.compare import Pairing, compare, p_text
 from burnqed.evaluation.results import IterationResult
 from burnqed.iteration.config import Config, set_name
 from burnqed.iteration.history import BASELINE, Evaluated, Gate, History, Iteration
+from burnqed.value.calibration import Verdict as ValueVerdict
 
 
 def gates_of(
@@ -128,9 +129,9 @@ def _against(name: str, before: Iteration, one: Iteration) -> Gate:
 def _value_helps(name: str, without: IterationResult, given: IterationResult) -> Gate:
     budget, paired = _paired(without, given)
     told = (
-        f"{without.at(budget).solved} without, {given.at(budget).solved} with, of "
-        f"{given.at(budget).total} within {budget} nodes: {len(paired.gained)} gained, "
-        f"{len(paired.lost)} lost, {p_text(paired.p_value)}"
+        f"{value_verdict(paired)}: {without.at(budget).solved} without, "
+        f"{given.at(budget).solved} with, of {given.at(budget).total} within {budget} nodes: "
+        f"{len(paired.gained)} gained, {len(paired.lost)} lost, {p_text(paired.p_value)}"
     )
     rule = "with the value model more is proved, beyond chance"
     if paired.verdict == "better":
@@ -139,6 +140,12 @@ def _value_helps(name: str, without: IterationResult, given: IterationResult) ->
         "checkpoints/ebm: rank-1 by depth, and how many theorems judge; `burn-qed negatives` adds some"
     )
     return Gate(f"value, {name}", rule, "warn", told, hint)
+
+
+def value_verdict(paired: Pairing) -> ValueVerdict:
+    """With the value model against without it, in the words that its own verdict has."""
+    words: dict[str, ValueVerdict] = {"better": "better", "worse": "no better"}
+    return words.get(paired.verdict, "undecided")
 
 
 def as_used(one: Iteration, evaluated: Evaluated) -> IterationResult:
@@ -193,10 +200,9 @@ def value_answer(history: History) -> str:
 def _answer(name: str, evaluated: Evaluated) -> str:
     assert evaluated.given is not None
     budget, paired = _paired(evaluated.without, evaluated.given)
-    words = {"better": "yes", "worse": "no, it hurts", "no difference shown": "not shown"}
     before, after = evaluated.without.at(budget), evaluated.given.at(budget)
     return (
-        f"Does the value model help on {name}? {words[paired.verdict]}: {before.solved} without and "
+        f"Does the value model help on {name}? {value_verdict(paired)}: {before.solved} without and "
         f"{after.solved} with it, of {after.total} within {budget} nodes "
         f"({100 * (after.rate - before.rate):+.1f} points; {len(paired.gained)} gained, "
         f"{len(paired.lost)} lost, {p_text(paired.p_value)})"

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from burnqed.evaluation.compare import count
 from burnqed.evaluation.results import IterationResult
 
 FORMAT = 1
@@ -94,6 +95,14 @@ class History:
     train_theorems: int
     iterations: tuple[Iteration, ...]
     ended: str = ""  # "", or why it goes no further: "plateau: …", "gate: …"
+    finished: bool = False  # all that was asked for is done; more may be asked for later
+    damage: tuple[str, ...] = ()  # files that are not whole: what was in them is not in here
+
+    @property
+    def extent(self) -> str:
+        """How far it goes, in words."""
+        turns = len(self.iterations) - 1
+        return f"the baseline and {count(turns, 'iteration')}" if turns > 0 else "the baseline"
 
     @property
     def sets(self) -> tuple[str, ...]:

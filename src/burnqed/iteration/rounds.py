@@ -21,14 +21,16 @@ from burnqed.iteration.directory import (
     STAGES,
     is_taught,
     iteration_of,
+    note_asked,
     note_reset,
+    read_asked,
     read_done,
     read_spent,
     write_record,
 )
 from burnqed.iteration.gates import why_end
 from burnqed.iteration.history import BASELINE, History
-from burnqed.iteration.plan import due, first_incomplete
+from burnqed.iteration.plan import Due, due, first_incomplete
 from burnqed.iteration.runner import Stopped, Watcher, run_stage
 from burnqed.iteration.stages import TRAIN, folder
 from burnqed.iteration.summary import collect, write_summary
@@ -113,6 +115,7 @@ def iterate(work: Work, iteration: int) -> signal.Signals | None:
             f"{name} is not finished, and iteration {iteration} begins where it ends",
             hint=f"`burn-qed {command} --out {work.run}`, or `burn-qed run`, which does all of them",
         )
+    note_asked(work.run, max(read_asked(work.run) or 0, iteration + 1))
     while (following := due(work.config, iteration, read_done(work.run))) is not None:
         stage = following.stage
         if following.without:
@@ -133,6 +136,7 @@ def iterate(work: Work, iteration: int) -> signal.Signals | None:
 
 def run(work: Work, iterations: int) -> signal.Signals | None:
     """The baseline, and so many iterations; fewer where a gate or a plateau says that it is enough."""
+    note_asked(work.run, iterations)
     for number in range(BASELINE, iterations):
         # An iteration that was begun is finished: a run that was killed ends as one that was not.
         begun = any(at == number for at, _ in read_spent(work.run))
@@ -145,8 +149,20 @@ def run(work: Work, iterations: int) -> signal.Signals | None:
 
 def history(run: Path, config: Config) -> History:
     """What a run has come to, and whether it should go on."""
-    found = collect(run)
-    return dataclasses.replace(found, ended=why_end(config, found))
+    found, asked, done = collect(run), read_asked(run), read_done(run)
+    begun = found.iterations[-1].number if found.iterations else BASELINE
+    finished = first_incomplete(config, done, max(begun, (asked or 0) - 1)) is None
+    return dataclasses.replace(found, ended=why_end(config, found), finished=finished)
+
+
+def due_now(run: Path, config: Config, found: History) -> Due | None:
+    """The stage that `burn-qed run` would begin with; None where it has nothing left to do."""
+    done = read_done(run)
+    begun = max((number for number, _ in done), default=BASELINE)
+    number = first_incomplete(config, done, begun)
+    if number is None and (found.ended or found.finished):
+        return None
+    return due(config, begun + 1 if number is None else number, done)
 
 
 def set_aside(run: Path, first: int) -> Path | None:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from burnqed.core.errors import InputError
 from burnqed.core.runs import SUMMARY, publish
 from burnqed.data.index import read_index, statement_sha
-from burnqed.evaluation.compare import compare
+from burnqed.evaluation.compare import Pairing, compare
 from burnqed.evaluation.results import (
     RESULT,
     WITH,
@@ -29,7 +29,7 @@ from burnqed.iteration.directory import (
     read_spent,
     record_of,
 )
-from burnqed.iteration.gates import gates_of
+from burnqed.iteration.gates import gates_of, value_verdict
 from burnqed.iteration.history import (
     BASELINE,
     FORMAT,
@@ -58,15 +58,17 @@ def collect(run: Path) -> History:
     done, spent = read_done(run), read_spent(run)
     last = max([number for number, _ in (*done, *spent)], default=BASELINE)
     proved: set[str] = set()
+    damage: list[str] = []
     iterations: list[Iteration] = []
     for number in range(BASELINE, last + 1):
-        one = _iteration(run, config, number, done, spent, proved)
+        one = _iteration(run, config, number, done, spent, proved, damage.append)
         proved.update(one.newly_proved)
         gates = gates_of(config, [*iterations, one], why_skipped(run, done, number))
         iterations.append(dataclasses.replace(one, gates=gates))
     train = run / TRAIN
     theorems = len(read_index(train).entries) if (BASELINE, "theorems") in done else 0
-    return History(run.resolve().name, manifest, theorems, tuple(iterations))
+    name = run.resolve().name
+    return History(name, manifest, theorems, tuple(iterations), damage=tuple(damage))
 
 
 def why_skipped(run: Path, done: Done, number: int) -> dict[str, str]:
@@ -80,7 +82,7 @@ def why_skipped(run: Path, done: Done, number: int) -> dict[str, str]:
 
 def _iteration(
     run: Path, config: Config, number: int, done: Done, spent: Mapping[tuple[int, str], Spent],
-    before: set[str],
+    before: set[str], on_problem: Callable[[str], None],
 ) -> Iteration:  # fmt: skip
     planned = stages(config, number, done)
     costs = [_cost(stage, done, spent) for stage in planned if stage.key in done or stage.key in spent]
@@ -92,7 +94,7 @@ def _iteration(
     if number == BASELINE:
         return Iteration(number, evaluated, stages=tuple(costs))
     searched = [s for s in planned if s.command[0] == "search" and done.get(s.key) == "done"]
-    counts, newly = _searches(run, searched, before)
+    counts, newly = _searches(run, searched, before, on_problem)
     pairs = f"trajectories/iter_{number}/pairs.jsonl" if number else TEACHER_PAIRS
     return Iteration(
         number=number,
@@ -129,14 +131,14 @@ def _evaluated(place: Path) -> Evaluated:
 
 
 def _searches(
-    run: Path, searched: Sequence[Stage], before: set[str]
+    run: Path, searched: Sequence[Stage], before: set[str], on_problem: Callable[[str], None]
 ) -> tuple[list[SearchCount], list[str]]:
     """What each search did, and the theorems that none before it proved, in their order."""
     from burnqed.trajectories.store import find_trajectories, read_records
 
     counts, newly = [], dict[str, None]()
     for stage in searched:
-        records = read_records(find_trajectories(run / stage.out), on_problem=lambda _: None)
+        records = read_records(find_trajectories(run / stage.out), on_problem)
         index = read_index(run / stage.theorems)
         asked = {(t.name, statement_sha(t.statement)) for t in index.theorems}
         records = [r for r in records if (r.theorem, r.statement_sha) in asked]
@@ -186,6 +188,8 @@ def to_json(history: History) -> dict[str, Any]:
         "run": history.name,
         "train_theorems": history.train_theorems,
         "ended": history.ended,
+        "finished": history.finished,
+        "damage": list(history.damage),
         "seconds": round(sum(s.seconds for one in history.iterations for s in one.stages), 3),
         "iterations": [_iteration_json(one, history) for one in history.iterations],
     }
@@ -219,7 +223,7 @@ def _arms(evaluated: Evaluated, first: Evaluated | None) -> dict[str, Any]:
     content: dict[str, Any] = {"without_value": _line(evaluated.without)}
     if evaluated.given is not None:
         content["with_value"] = _line(evaluated.given)
-        content["value_effect"] = _against(evaluated.without, evaluated.given)
+        content["value_effect"] = _against(evaluated.without, evaluated.given, value_verdict)
     if first is not None:
         content["against_baseline"] = _against(first.without, evaluated.without)
     return content
@@ -229,7 +233,11 @@ def _line(result: IterationResult) -> Any:
     return summary_of([result])["iterations"][0]
 
 
-def _against(before: IterationResult, after: IterationResult) -> dict[int, Any]:
+def _against(
+    before: IterationResult,
+    after: IterationResult,
+    verdict: Callable[[Pairing], str] = lambda it: it.verdict,
+) -> dict[int, Any]:
     """By budget: what was gained and lost, and how likely chance does that."""
     paired = compare([("before", before), ("after", after)]).pairs[0]
     return {
@@ -238,7 +246,7 @@ def _against(before: IterationResult, after: IterationResult) -> dict[int, Any]:
             "lost": list(it.lost),
             "undecided": len(it.undecided),
             "p_value": it.p_value,
-            "verdict": it.verdict,
+            "verdict": verdict(it),
         }
         for budget, it in paired.budgets.items()
     }

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from burnqed.evaluation.compare import count, p_text, value_text
+from burnqed.iteration.gates import value_verdict
 from burnqed.iteration.history import History, Iteration
 from burnqed.report.markup import Markup, badge, code, element, join, more, table
 from burnqed.report.standing import Entry, entries, paired, sets
 from burnqed.report.wording import NOTHING, coloured, figure, natural, out_of, percent, span
+from burnqed.value.calibration import verdict_of
 
 _RANK = (
     "Rank-1 is how often the state on a proof’s path comes first among its siblings, over theorems "
@@ -43,10 +45,19 @@ def _calibration(value: Mapping[str, Any]) -> Mapping[str, Any]:
     return found if isinstance(found, Mapping) else {}
 
 
+def _verdict(value: Mapping[str, Any], judged: Mapping[str, Any]) -> object:
+    """By its figures, where they are there: older trainings say "no better" of what is undecided."""
+    figures = [judged.get(key) for key in ("low", "high", "theorems")]
+    match figures:
+        case [int() | float() as low, int() | float() as high, int() as theorems]:
+            return verdict_of(low, high, theorems)
+    return value.get("verdict", judged.get("verdict"))
+
+
 def verdict_badge(verdict: object) -> Markup:
     if not isinstance(verdict, str) or not verdict:
         return Markup(NOTHING)
-    return badge({"better": "pass", "worse": "warn"}.get(verdict, "none"), verdict)
+    return badge({"better": "pass", "no better": "warn"}.get(verdict, "none"), verdict)
 
 
 def _value_table(trained: Sequence[tuple[int, Iteration]]) -> Markup:
@@ -62,7 +73,7 @@ def _value_row(place: int, one: Iteration) -> list[str]:
     between = "" if NOTHING in (low, high) else f"{low} to {high}"
     seconds = value.get("seconds")
     return [
-        coloured(place, one.label), verdict_badge(value.get("verdict", judged.get("verdict"))),
+        coloured(place, one.label), verdict_badge(_verdict(value, judged)),
         figure(judged.get("rank1_energy", value.get("test_rank1")), ".1%"),
         figure(judged.get("rank1_logprob", value.get("test_logprob_rank1")), ".1%"),
         _with_below(figure(judged.get("difference"), "+.1%"), between),
@@ -137,7 +148,7 @@ def _ablation(name: str, found: Sequence[Entry]) -> Markup:
                 join([out_of(before.solved, before.total), " ", percent(before.rate)]),
                 join([out_of(after.solved, after.total), " ", percent(after.rate)]),
                 f"{len(it.gained):,}", f"{len(it.lost):,}", f"{len(it.undecided):,}",
-                p_text(it.p_value), verdict_badge(it.verdict),
+                p_text(it.p_value), verdict_badge(value_verdict(it)),
             ])  # fmt: skip
     if not rows:
         return Markup()

@@ -56,6 +56,7 @@ def _header(history: History) -> Markup:
         element("h1", history.name),
         element("p", *(element("span", text) for text in about), class_="about"),
         element("p", *_state(history), class_="state"),
+        *(element("p", problem, class_="warning") for problem in history.damage),
     )
 
 
@@ -66,6 +67,8 @@ def _state(history: History) -> list[str]:
         return [badge(kind, "ended"), " ", history.ended]
     if not history.iterations:
         return [badge("warn", "not begun"), " nothing has been done yet"]
+    if history.finished:
+        return [badge("pass", "finished"), f" {history.extent}, as asked"]
     last = history.iterations[-1]
     return [badge("warn", "not ended"), " ", _doing(last)]
 

@@ -14,8 +14,9 @@ import torch
 
 from burnqed.core.errors import CorruptError, InfrastructureError
 from burnqed.core.runs import publish
+from burnqed.core.storage import remedy
 from burnqed.policy.models.names import BEST
-from burnqed.policy.models.strict import quiet, told
+from burnqed.policy.models.strict import save_pretrained, told
 from burnqed.policy.prompt import PromptSettings, write_settings
 
 CHECKPOINT, RESULT = "checkpoint", "result.json"
@@ -26,13 +27,11 @@ T = TypeVar("T")
 
 def write_model(directory: Path, model: Any, tokenizer: Any, settings: PromptSettings) -> None:
     """A model, or an adapter, with all that is needed to ask it."""
-    with quiet():
-        if hasattr(model, "peft_config"):
-            model.save_pretrained(directory, save_embedding_layers=False)
-            (directory / "README.md").unlink(missing_ok=True)  # peft's, with nothing in it but blanks
-        else:
-            model.save_pretrained(directory)
-        tokenizer.save_pretrained(directory)
+    if hasattr(model, "peft_config"):
+        save_pretrained(directory, model, tokenizer, save_embedding_layers=False)
+        (directory / "README.md").unlink(missing_ok=True)  # peft's, with nothing in it but blanks
+    else:
+        save_pretrained(directory, model, tokenizer)
     write_settings(directory, settings)
 
 
@@ -122,7 +121,7 @@ def publish_directory(target: Path, write: Callable[[Path], None]) -> None:
     except OSError as error:
         raise InfrastructureError(
             f"cannot write {target}: {error.strerror or error}",
-            hint="free some space; what was there before is kept",
+            hint=f"{remedy(error, target)}; what was there before is kept",
         ) from error
 
 

@@ -64,10 +64,10 @@ def read_lessons(
     for directory in (one for run in runs for one in every_trajectories(run)):
         records = {
             record.theorem: record
-            for record in read_records(directory, on_problem)
+            for record in read_records(directory, lambda _told_below: None)
             if record.outcome == "proved"
         }
-        for nodes in _by_theorem(directory, records):
+        for nodes in _by_theorem(directory, records, on_problem):
             record = records[nodes.theorem]
             if keep_out.why(record, nodes.root_goal) is not None:
                 held.add(nodes.theorem)
@@ -122,9 +122,11 @@ class _Nodes:
         ]
 
 
-def _by_theorem(directory: Path, records: dict[str, TheoremRecord]) -> list[_Nodes]:
+def _by_theorem(
+    directory: Path, records: dict[str, TheoremRecord], on_problem: OnProblem
+) -> list[_Nodes]:
     found: dict[str, _Nodes] = {}
-    for batch in iter_steps(directory, _COLUMNS, lambda _told_already: None):
+    for batch in iter_steps(directory, _COLUMNS, on_problem):
         columns = (batch.column(name).to_pylist() for name in _COLUMNS)
         for theorem, node, state, tactic, outcome, error, on_path, root, origin in zip(
             *columns, strict=True

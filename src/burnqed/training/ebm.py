@@ -196,14 +196,16 @@ class Loop:
             step = self.progress.step
             due = step % self.eval_every == 0 or step == self.steps
             stopped = stop()
-            if due or stopped or step % WATCH_STEPS == 0:
-                self._flush(tell)
+            flushed = self._flush() if due or stopped or step % WATCH_STEPS == 0 else None
             ending: Ending | None = "steps" if step == self.steps else None
             if (due or step % WATCH_STEPS == 0) and self.at_bound:
                 ending = "temperature"
             if due or ending:
                 waited = self._evaluate()
                 ending = ending or ("patience" if waited >= self.plan.patience else None)
+            if flushed is not None:  # after the evaluation: what is told of a step has its own
+                loss, temperature = flushed
+                tell(Told(step, self.steps, loss, self._val_rank1, temperature))
             self.progress = replace(self.progress, ended=ending)
             if due or ending or stopped:
                 self._save()
@@ -255,10 +257,13 @@ class Loop:
 
     # -------------------------------------------------------------------------- keeping track
 
-    def _flush(self, tell: Callable[[Told], None]) -> None:
-        """Fetch the losses that came since the last time: the only place that waits for them."""
+    def _flush(self) -> tuple[float, float] | None:
+        """Fetch the losses that came since the last time: the only place that waits for them.
+
+        The last of them, and the temperature then; None when none came.
+        """
         if not self._pending:
-            return
+            return None
         values = torch.stack([values for _, values in self._pending]).tolist()
         entries = []
         for (entry, _), (loss, norm, temperature) in zip(self._pending, values, strict=True):
@@ -271,8 +276,7 @@ class Loop:
         self._pending.clear()
         self.progress = replace(self.progress, seconds=self._earlier + time.monotonic() - self._begun)
         log.append(self.out / log.LOG, entries)
-        last = entries[-1]
-        tell(Told(last["step"], self.steps, last["loss"], self._val_rank1, last["temperature"]))
+        return entries[-1]["loss"], entries[-1]["temperature"]
 
     def _evaluate(self) -> int:
         """Figures into the log, the weights kept if they are the best; evaluations since those were."""

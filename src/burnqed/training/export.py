@@ -13,7 +13,7 @@ import torch
 from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.core.runs import MANIFEST
 from burnqed.policy.models.load import Loaded, adapter_tokenizer, attach, load
-from burnqed.policy.models.strict import quiet
+from burnqed.policy.models.strict import save_pretrained
 from burnqed.policy.prompt import (
     FORMATS,
     PromptSettings,
@@ -78,9 +78,7 @@ def export(
     verified: list[Verified] = []
 
     def write(directory: Path) -> None:
-        with quiet():
-            model.save_pretrained(directory, max_shard_size=shard)
-            loaded.tokenizer.save_pretrained(directory)
+        save_pretrained(directory, model, loaded.tokenizer, max_shard_size=shard)
         write_settings(directory, settings)
         said = card(out.name, _name(base), settings, *_records(source))
         (directory / "README.md").write_text(said, encoding="utf-8")

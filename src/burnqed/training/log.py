@@ -9,6 +9,7 @@ from typing import Any
 
 from burnqed.core.errors import InfrastructureError
 from burnqed.core.runs import publish
+from burnqed.core.storage import remedy
 
 LOG = "log.jsonl"
 
@@ -22,7 +23,8 @@ def append(path: Path, entries: Iterable[Entry]) -> None:
             file.writelines(json.dumps(entry) + "\n" for entry in entries)
     except OSError as error:
         raise InfrastructureError(
-            f"cannot write {path}: {error.strerror or error}", hint="free some space, then --resume"
+            f"cannot write {path}: {error.strerror or error}",
+            hint=remedy(error, path, "move the training elsewhere; --resume goes on"),
         ) from error
 
 

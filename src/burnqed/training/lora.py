@@ -11,7 +11,7 @@ import torch
 from burnqed.core.errors import InputError, SetupError
 from burnqed.policy.models import smollm2
 from burnqed.policy.models.checks import fingerprint, read_json
-from burnqed.policy.models.load import Loaded, adapter_tokenizer, attach, load
+from burnqed.policy.models.load import Loaded, adapter_tokenizer, attach, computed_in, load
 from burnqed.policy.models.names import ADAPTER, exists, find, find_base
 from burnqed.policy.prompt import PromptSettings, read_settings
 
@@ -142,16 +142,18 @@ def _load_nf4(name: str, device: str) -> Loaded:
     from transformers import AutoModelForCausalLM, AutoTokenizer, BitsAndBytesConfig
 
     path = find(name).absolute()
+    word, note = computed_in("bfloat16", device)
+    computed: torch.dtype = getattr(torch, word)
     four = BitsAndBytesConfig(
         load_in_4bit=True,
         bnb_4bit_quant_type="nf4",
         bnb_4bit_use_double_quant=True,
-        bnb_4bit_compute_dtype=torch.bfloat16,
+        bnb_4bit_compute_dtype=computed,
     )
     model = AutoModelForCausalLM.from_pretrained(
-        str(path), quantization_config=four, device_map={"": device}, dtype=torch.bfloat16
+        str(path), quantization_config=four, device_map={"": device}, dtype=computed
     )
     model = prepare_model_for_kbit_training(model, use_gradient_checkpointing=False)
     tokenizer: Any = AutoTokenizer.from_pretrained(str(path))
     settings = read_settings(path) or PromptSettings()
-    return Loaded(model, tokenizer, settings, device, "nf4", path, "")
+    return Loaded(model, tokenizer, settings, device, "nf4", path, "", note)

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnqed.core.errors import InfrastructureError, InputError, SetupError
-from burnqed.policy.models.strict import TRAIN, quiet
+from burnqed.core.storage import remedy
+from burnqed.policy.models.strict import TRAIN, save_pretrained
 from burnqed.policy.prompt import FORMATS, PromptSettings, write_settings
 from burnqed.training.tokenizer import train_tokenizer
 
@@ -76,15 +77,13 @@ def create(
         directory.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(prefix=".new-", dir=directory.parent) as scratch:
             made = Path(scratch) / "made"
-            with quiet():
-                model.save_pretrained(made)
-                tokenizer.save_pretrained(made)
+            save_pretrained(made, model, tokenizer)
             write_settings(made, settings)
             made.rename(directory)
     except OSError as error:
         raise InfrastructureError(
             f"cannot write {directory}: {error.strerror or error}",
-            hint="free some space, or give another directory",
+            hint=remedy(error, directory, "give another directory"),
         ) from error
     return directory
 

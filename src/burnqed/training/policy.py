@@ -17,7 +17,7 @@ from accelerate.utils import broadcast_object_list
 
 from burnqed.core.errors import BurnQedError, InputError
 from burnqed.core.runs import MANIFEST, open_run
-from burnqed.policy.models.load import Loaded, load
+from burnqed.policy.models.load import Loaded, computed_in, load
 from burnqed.policy.models.names import BEST, exists
 from burnqed.policy.prompt import PromptSettings
 from burnqed.training import log
@@ -199,11 +199,13 @@ def _ready(
     """The model and the data, in memory, where a checkpoint or the base leaves off."""
     base = base or _nano(job, chosen, out, accelerator)
     checkpoint = find_checkpoint(out)
-    precision = _precision(job.dtype, accelerator.device)
+    precision, note = _precision(job.dtype, accelerator.device)
     # It plans anew for each length of a batch, which takes longer than the attention itself.
     torch.backends.cuda.enable_cudnn_sdp(False)
     torch.manual_seed(job.plan.seed)
     loaded = prepare(base, job.adapting, _device(accelerator), precision, checkpoint)
+    for said in {note, loaded.note} - {""}:
+        watcher.warn(said)
     settings = _prompt(job, own_settings(base, loaded))
     loaded = replace(loaded, settings=settings)
     _check_room(loaded)
@@ -220,11 +222,14 @@ def _device(accelerator: Any) -> str:
     return "cpu" if accelerator.device.type == "cpu" else str(accelerator.device)
 
 
-def _precision(dtype: Dtype, device: torch.device) -> torch.dtype:
+def _precision(dtype: Dtype, device: torch.device) -> tuple[torch.dtype, str]:
+    """What is computed in, and a sentence where the CPU does not let it be what was asked for."""
     if dtype == "auto":
         fast = device.type == "cuda" and torch.cuda.is_bf16_supported()
-        return torch.bfloat16 if fast else torch.float32
-    return torch.bfloat16 if dtype == "bf16" else torch.float32
+        return torch.bfloat16 if fast else torch.float32, ""
+    word, note = computed_in("bfloat16" if dtype == "bf16" else "float32", device.type)
+    found: torch.dtype = getattr(torch, word)
+    return found, note
 
 
 def _check_room(loaded: Loaded) -> None:

@@ -156,10 +156,14 @@ class Loop:
             saved = step % self.plan.save_every == 0 or last
             stopped = self._agreed(stop, step) and not last
             evaluated = self._is_due(step)
+            flushed = None
             if evaluated or saved or stopped or self._flush_is_due(step):
-                self._flush(tell)
+                flushed = self._flush()
             if evaluated and not self._evaluate(stop):
                 stopped = True
+            if flushed is not None:  # after the evaluation: what is told of a step has its own
+                loss, rate = flushed
+                tell(Told(step, self.steps, loss, self.val_loss, rate))
             if saved or stopped:
                 self._save()
             if stopped:
@@ -228,10 +232,13 @@ class Loop:
             return step % _FLUSH_STEPS == 0
         return time.monotonic() - self._flushed > _FLUSH_SECONDS
 
-    def _flush(self, tell: Callable[[Told], None]) -> None:
-        """Fetch the losses that came since the last time: the only place that waits for them."""
+    def _flush(self) -> tuple[float, float] | None:
+        """Fetch the losses that came since the last time: the only place that waits for them.
+
+        The last of them, and tokens per second; None when none came.
+        """
         if not self._pending:
-            return
+            return None
         values = torch.stack([pair for _, pair in self._pending]).tolist()
         now = time.monotonic()
         rate = sum(entry["tokens"] for entry, _ in self._pending) / max(now - self._flushed, 1e-9)
@@ -247,7 +254,7 @@ class Loop:
         self._pending.clear()
         if self._main:
             log.append(self.out / log.LOG, entries)
-        tell(Told(self.progress.step, self.steps, entries[-1]["loss"], self.val_loss, rate))
+        return entries[-1]["loss"], rate
 
     def _diverged(self, step: int, loss: float, norm: float) -> InfrastructureError:
         what = f"the loss is {loss}" if not math.isfinite(loss) else f"the gradient is {norm}"

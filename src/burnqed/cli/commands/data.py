@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Annotated, Any, get_args
 
 import typer
-from rich.console import Console
 from rich.table import Column, Table
 from rich.text import Text
 
@@ -259,7 +258,7 @@ def benchmarks(as_json: compose.JsonOption = False) -> None:
     table = Table(Column("name", no_wrap=True), "what it is", Column("pinned by", no_wrap=True), "here")
     for b in known:
         table.add_row(b["name"], b["about"], f"{b['pin']:.16}…", "yes" if b["here"] else "fetch")
-    Console().print(table)
+    tables.console().print(table)
 
 
 @app.command("fetch")

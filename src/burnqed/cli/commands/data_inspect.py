@@ -15,6 +15,7 @@ from burnqed.cli import compose, sets, tables
 from burnqed.cli.progress import counted
 from burnqed.core.errors import InfrastructureError
 from burnqed.core.runs import publish
+from burnqed.core.storage import remedy
 from burnqed.data.contamination import held_out
 from burnqed.data.inspection import Inspection
 from burnqed.data.prepared import REPORT
@@ -83,7 +84,7 @@ def inspect_command(
     except OSError as error:  # of what has to meet on disk; inputs tell of their own
         raise InfrastructureError(
             f"cannot write to {tempfile.gettempdir()}: {error.strerror or error}",
-            hint="free some space there, or set TMPDIR to another folder",
+            hint=remedy(error, Path(tempfile.gettempdir()) / "new", "set TMPDIR to another folder"),
         ) from error
     if out is not None:
         path = out if out.suffix == ".json" else out / REPORT

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import signal
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
@@ -13,7 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
-from burnqed.cli import compose, sets, tables
+from burnqed.cli import compose, sets, stopping, tables
 from burnqed.cli.progress import CountedProgress
 from burnqed.core.errors import InputError
 from burnqed.core.runs import open_run, publish
@@ -113,8 +112,7 @@ def migrate_command(
 
     stopped = run_sync(work())
     if stopped is not None:
-        typer.echo(f"stopped; go on with: burn-qed data migrate {given} --resume --out {out}", err=True)
-        raise typer.Exit(128 + stopped)
+        raise stopping.stopped(stopped)
     told = json.loads((out / REPORT).read_text(encoding="utf-8"))
     reached = told["survival"] is not None and told["survival"] >= target
     if as_json:
@@ -152,11 +150,8 @@ class _Proofs:
 
 
 def _write(out: Path, ledger: Ledger, proofs: _Proofs, asked: Mapping[str, Any]) -> None:
-    temporary = out / f".{MIGRATED}.{os.getpid()}.tmp"
-    with temporary.open("w", encoding="utf-8", newline="\n") as file:
-        for proof in survivors(ledger, proofs()):
-            file.write(json.dumps(asdict(proof), ensure_ascii=False) + "\n")
-    temporary.replace(out / MIGRATED)
+    rows = (asdict(proof) for proof in survivors(ledger, proofs()))
+    publish(out / MIGRATED, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     told = {"settings": dict(asked), **report(ledger.rows())}
     publish(out / REPORT, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
 

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import typer
-from rich.console import Console
 from rich.table import Column, Table
 
 from burnqed.cli import compose, tables
 from burnqed.cli.progress import timed_bar
+from burnqed.core import screen
 from burnqed.data.benchmarks import BENCHMARKS, is_here
 from burnqed.data.sources.declared import Named, SourceInfo
 from burnqed.data.sources.fetch import fetch_source
@@ -62,7 +62,7 @@ def fetch(name: str, local: Path | None, revision: str | None, again: bool, as_j
     """Bring a source here, with bars for the bytes and for the rows that are checked."""
     info = source(name)
     notes = Notes(on_problem=tables.warn)
-    with timed_bar(Console(stderr=True), shown=not as_json) as bar:
+    with timed_bar(screen.console(stderr=True), shown=not as_json) as bar:
         loaded = bar.add_task("bytes", total=None, visible=False)
         checked = bar.add_task("rows", total=info.rows, visible=False)
         record = fetch_source(

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from burnqed.cli import compose, sets, tables
+from burnqed.cli import compose, sets, stopping, tables
 from burnqed.cli.progress import CountedProgress
 from burnqed.core.errors import InputError
 from burnqed.core.runs import open_run, publish
@@ -107,8 +107,7 @@ def trace_command(
 
     stopped = run_sync(work())
     if stopped is not None:
-        typer.echo(f"stopped; go on with: burn-qed data trace --resume --out {out} …", err=True)
-        raise typer.Exit(128 + stopped)
+        raise stopping.stopped(stopped)
     files = read_files(out, tables.warn)
     told = report(files)
     publish(out / REPORT, json.dumps(told, indent=2, ensure_ascii=False) + "\n")

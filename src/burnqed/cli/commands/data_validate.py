@@ -10,7 +10,7 @@ from typing import Annotated, Any
 
 import typer
 
-from burnqed.cli import compose, sets, tables
+from burnqed.cli import compose, sets, stopping, tables
 from burnqed.cli.progress import CountedProgress
 from burnqed.core.errors import InputError
 from burnqed.core.runs import open_run, publish
@@ -123,10 +123,7 @@ def validate_command(
 
     stopped, rows = run_sync(work())
     if stopped is not None:
-        typer.echo(
-            f"stopped; go on with: burn-qed data validate {given} --resume --out {out}", err=True
-        )
-        raise typer.Exit(128 + stopped)
+        raise stopping.stopped(stopped)
     told = {"settings": asked, "given": given, "absent": list(absent), **report(sample, rows)}
     publish(out / REPORT, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
     if as_json:

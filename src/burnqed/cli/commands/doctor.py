@@ -13,18 +13,20 @@ from importlib.metadata import version
 from importlib.util import find_spec
 
 import typer
-from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from burnqed.cli import tables
 from burnqed.cli.compose import JsonOption
 from burnqed.core.cache import cache_root
 from burnqed.core.errors import BurnQedError, LeanError
 from burnqed.core.types import Proposition
 from burnqed.lean import judge, toolchain
-from burnqed.lean.embedded import install, package, snapshot
+from burnqed.lean.embedded import install, package, snapshot, walls
 from burnqed.lean.embedded.progress import Silent
 from burnqed.lean.pool import Pool, default_size, run_sync
+from burnqed.lean.verdict import Verdict
+from burnqed.policy.models import cpu
 
 WORKER_BYTES = 1.0e9  # what a worker of the embedded Lean uses when it has been busy
 
@@ -45,7 +47,8 @@ def doctor(as_json: JsonOption = False) -> None:
     Exit codes: 0 all that is needed is there, 3 something is missing.
     """
     checks: tuple[Callable[[], Finding], ...] = (
-        _python, _memory, _node, _installation, _memory_image, _proof, _native, _models, _training,
+        _python, _memory, _node, _installation, _memory_image, _proof, _walls, _native, _models,
+        _training, _precision,
     )  # fmt: skip
     findings = [_safely(check) for check in checks]
     if as_json:
@@ -97,7 +100,8 @@ def _installation() -> Finding:
 
 def _memory_image() -> Finding:
     """Snapshot of Init"""
-    path = snapshot.snapshot_path(install.Installation(install.location()), toolchain.DEFAULT_MODULES)
+    wanted = snapshot.Wanted(toolchain.DEFAULT_MODULES)
+    path = snapshot.snapshot_path(install.Installation(install.location()), wanted)
     fine = snapshot.is_whole(path, thorough=True)
     found = f"{path.stat().st_size / 1e6:.0f} MB" if fine else "not there, or damaged"
     return Finding("Snapshot of Init", fine, found, "" if fine else "burn-qed lean install")
@@ -109,7 +113,7 @@ def _proof() -> Finding:
         return Finding("A proof, judged", False, "Lean is not set up", "burn-qed lean install")
     spec = toolchain.embedded(Silent()).launch(())
 
-    async def work() -> judge.Verdict:
+    async def work() -> Verdict:
         async with Pool(spec, 1) as pool:
             goal = Proposition("∀ a b : Nat, a + b = b + a")
             return await judge.judge_proof(pool, goal, ["intro a b", "omega"])
@@ -121,6 +125,19 @@ def _proof() -> Finding:
     found = f"accepted in {verdict.seconds:.1f} s" if verdict.accepted else verdict.reason
     fix = "" if verdict.accepted else "burn-qed lean install --force"
     return Finding("A proof, judged", verdict.accepted, found, fix)
+
+
+def _walls() -> Finding:
+    """Walls around Lean"""
+    if install.faults(install.location()):
+        return Finding("Walls around Lean", False, "Lean is not set up", "burn-qed lean install")
+    tried = run_sync(walls.try_walls(toolchain.embedded(Silent()).launch(())))
+    found = "; ".join(map(str, tried))
+    fallen = [wall.around for wall in tried if not wall.stands]
+    if fallen == ["network"]:  # before it there is still the wall around code
+        return Finding("Walls around Lean", None, found, "optional: a Linux that allows seccomp")
+    fix = "burn-qed lean install --force" if fallen else ""
+    return Finding("Walls around Lean", not fallen, found, fix)
 
 
 def _native() -> Finding:
@@ -141,6 +158,22 @@ def _training() -> Finding:
     return _packages("Training", ("torch", "transformers", "accelerate", "peft"), "train")
 
 
+def _precision() -> Finding:
+    """Half precision on the CPU"""
+    what = "Half precision on the CPU"
+    if find_spec("torch") is None:
+        return Finding(what, None, "not tried: torch is not installed", "")
+    can = cpu.look()  # not what was found before: somebody may have repaired something
+    without = [name for name in cpu.FORMATS if name not in can.formats]
+    if without:
+        fix = f"optional: --dtype float32, which is used instead of {' and '.join(without)}"
+        return Finding(what, None, f"{', '.join(can.formats) or 'none'}: {can.trouble}", fix)
+    found = ", ".join(can.formats)
+    if can.limit is not None:
+        found += f", with {cpu.LIMIT}={can.limit}, which is set by itself (else {can.trouble})"
+    return Finding(what, True, found)
+
+
 def _packages(what: str, needed: tuple[str, ...], extra: str) -> Finding:
     missing = [name for name in needed if find_spec(name) is None]
     if missing:
@@ -155,4 +188,4 @@ def _print(findings: list[Finding]) -> None:
     for finding in findings:
         word, style = marks[finding.ok]
         table.add_row(Text(word, style=style), finding.what, finding.found, finding.fix)
-    Console(markup=False).print(table)  # `burn-qed[models]` is no markup
+    tables.console().print(table)

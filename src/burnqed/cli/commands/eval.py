@@ -13,7 +13,7 @@ from typing import Annotated, Any
 
 import typer
 
-from burnqed.cli import compose, policies, result_tables, sets, tables, values
+from burnqed.cli import compose, policies, result_tables, sets, stopping, tables, values
 from burnqed.cli.comparison_tables import print_comparison
 from burnqed.cli.progress import SetProgress
 from burnqed.core.errors import InputError
@@ -39,7 +39,8 @@ from burnqed.lean.process import LaunchSpec
 from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
 from burnqed.trajectories.record import Provenance
-from burnqed.trajectories.schema import TRAJECTORIES
+from burnqed.trajectories.schema import TRAJECTORIES, TheoremRecord
+from burnqed.trajectories.summary import summarize
 
 
 def eval_command(
@@ -160,30 +161,45 @@ def eval_command(
         resume=resume,
         shown=not as_json,
     )
-    done = _ablate(job, as_json) if ablate else [_evaluate(job)]
-    if as_json and not ablate:
-        typer.echo(json.dumps(_json(done[0].result, earlier), ensure_ascii=False))
-    elif not ablate:
-        result_tables.print_result(done[0].result, earlier)
-    if (stopped := done[-1].stopped) is not None:
-        typer.echo(f"stopped; go on with: burn-qed eval {theorems} --resume --out {out} …", err=True)
-        raise typer.Exit(128 + stopped)
-    raise sets.end({kind for one in done for kind in one.errors})
+    done = _ablate(job, as_json) if ablate else _evaluate(job)
+    if isinstance(done, _Stopped):
+        _print_so_far(job, done, as_json)
+        raise stopping.stopped(done.signal)
+    if isinstance(done, _Evaluated) and as_json:
+        typer.echo(json.dumps(_json(done.result, earlier), ensure_ascii=False))
+    elif isinstance(done, _Evaluated):
+        result_tables.print_result(done.result, earlier)
+    raise sets.end(done.errors)
 
 
 @dataclass(frozen=True, slots=True)
 class _Evaluated:
     result: IterationResult
     errors: set[str]
-    stopped: signal.Signals | None
 
 
-def _evaluate(job: _Job) -> _Evaluated:
+@dataclass(frozen=True, slots=True)
+class _Ablated:
+    errors: set[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stopped:
+    """What was searched before a signal came: no result, and nothing that can be compared."""
+
+    signal: signal.Signals
+    records: list[TheoremRecord]
+
+
+def _evaluate(job: _Job) -> _Evaluated | _Stopped:
     """One evaluation in its directory: as far as it goes, or went before."""
     places = {**job.policy.places, **job.guide.places}
     open_run(job.out, job.asked, resume=job.resume, places=places)
     stopped = run_sync(_search(job))
     attempts = [_read(job.out, number) for number in range(1, len(job.seeds) + 1)]
+    records = [record for attempt in attempts for record in attempt.records.values()]
+    if stopped is not None:
+        return _Stopped(stopped, records)
     identity = Identity(
         settings=job.asked,
         iteration=job.iteration,
@@ -192,15 +208,27 @@ def _evaluate(job: _Job) -> _Evaluated:
         training_metrics=job.guide.training,
     )
     result = evaluate(job.index, attempts, job.nodes, identity)
-    if stopped is None:
-        write_result(job.out / RESULT, result)
-        write_summary(job.out / SUMMARY, [result])
+    write_result(job.out / RESULT, result)
+    write_summary(job.out / SUMMARY, [result])
     errors = {kind for b in result.budget_results for kind in b.errors}
-    errors |= {r.reason for a in attempts for r in a.records.values() if r.outcome == "error"}
-    return _Evaluated(result, errors, stopped)
+    errors |= {record.reason for record in records if record.outcome == "error"}
+    return _Evaluated(result, errors)
 
 
-def _ablate(job: _Job, as_json: bool) -> list[_Evaluated]:
+def _print_so_far(job: _Job, stopped: _Stopped, as_json: bool) -> None:
+    """What was not reached is neither an error nor unproved: it is not counted."""
+    summary = summarize(stopped.records)
+    done, total = len(stopped.records), len(job.index.theorems) * len(job.seeds)
+    if as_json:
+        content = {"stopped": stopped.signal.name, "searches_done": done, "searches_asked": total}
+        so_far = json.loads(tables.summary_json(summary))
+        typer.echo(json.dumps({**content, "so_far": so_far}, ensure_ascii=False))
+    else:
+        tables.print_summary(summary, as_json=False)
+        typer.echo(f"{done} of {total} searches were done; there is no result yet", err=True)
+
+
+def _ablate(job: _Job, as_json: bool) -> _Ablated | _Stopped:
     """Without the value model and with it, at equal budgets; stops after one that was stopped."""
     plain = {key: told for key, told in job.asked.items() if not key.startswith("value")}
     arms = (
@@ -212,9 +240,10 @@ def _ablate(job: _Job, as_json: bool) -> list[_Evaluated]:
         if job.shown:
             print(arm.out.name, file=sys.stderr)
         own = replace(arm, resume=job.resume and (arm.out / MANIFEST).exists())
-        done.append(_evaluate(own))
-        if done[-1].stopped is not None:
-            return done
+        arm_done = _evaluate(own)
+        if isinstance(arm_done, _Stopped):
+            return arm_done
+        done.append(arm_done)
     without, given = (one.result for one in done)
     comparison = compare([("without value", without), ("with value", given)])
     publish(job.out / ABLATION, comparison.to_json() + "\n")
@@ -222,7 +251,7 @@ def _ablate(job: _Job, as_json: bool) -> list[_Evaluated]:
         typer.echo(comparison.to_json())
     else:
         print_comparison(comparison)
-    return done
+    return _Ablated({kind for one in done for kind in one.errors})
 
 
 def _json(result: IterationResult, earlier: IterationResult | None) -> dict[str, Any]:
@@ -311,5 +340,5 @@ def _read(out: Path, number: int) -> AttemptRecords:
     directory = _directory(out, number)
     if not directory.is_dir():
         return AttemptRecords.of([], read_clock([]))
-    clock = read_clock(iter_steps(directory, columns=CLOCK_COLUMNS, on_problem=lambda _: None))
-    return AttemptRecords.of(read_records(directory, on_problem=tables.warn), clock)
+    clock = read_clock(iter_steps(directory, columns=CLOCK_COLUMNS, on_problem=tables.warn))
+    return AttemptRecords.of(read_records(directory, lambda _told_already: None), clock)

@@ -11,7 +11,8 @@ from typing import Annotated, Literal
 import typer
 
 from burnqed.cli import compose, tables
-from burnqed.core.errors import InputError, SetupError
+from burnqed.core.errors import InputError
+from burnqed.policy.models.strict import need_libraries
 
 
 def export_command(
@@ -50,14 +51,7 @@ def export_command(
     if size is None or float(size[1]) < 0.1:
         raise InputError(f"no size: {shard}", hint="--shard is a size such as 500MB or 5GB")
     kept = _dtype(dtype)
-    try:
-        import peft  # noqa: F401
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise SetupError(
-            f"export needs more packages: {error}", hint="pip install 'burn-qed[train]'"
-        ) from error
+    need_libraries("peft")
     from burnqed.training.export import STATE, export
 
     verified = export(source, out, dtype=kept, shard=shard, verify=verify, state=state or STATE)

@@ -1,28 +1,31 @@
-"""`burn-qed lean install | info | bundle`: the embedded Lean and what else was found."""
+"""`burn-qed lean install | info | bundle | clean`: the embedded Lean and what else was found."""
 
 from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
-from burnqed.cli import carrying
+from burnqed.cli import carrying, tables
 from burnqed.cli.compose import JsonOption
 from burnqed.core.cache import cache_root
 from burnqed.core.errors import InputError, SetupError
 from burnqed.lean import toolchain
 from burnqed.lean.embedded import bundle as bundles
+from burnqed.lean.embedded import clean as cleaning
 from burnqed.lean.embedded import install as installing
 from burnqed.lean.embedded import package, snapshot, unbundle
 from burnqed.lean.embedded.progress import Terminal
 
-app = typer.Typer(no_args_is_help=True, help="Set up Lean, say what was found, carry it elsewhere.")
+app = typer.Typer(
+    no_args_is_help=True, help="Set up Lean, say what was found, carry it elsewhere, tidy up."
+)
 ModulesArgument = Annotated[
     list[str] | None, typer.Argument(metavar="MODULE…", help="Modules to have ready; default Init.")
 ]
@@ -56,9 +59,8 @@ def install(
         for source in _bundles(sources or ()):
             found += unbundle.unpack(source, progress, anew=force)
         installation = installing.ensure(progress, thorough=True, anew=force and not sources)
-        memory = snapshot.ensure(
-            installation, modules or toolchain.DEFAULT_MODULES, progress, thorough=True
-        )
+        wanted = snapshot.Wanted(tuple(modules or toolchain.DEFAULT_MODULES))
+        memory = snapshot.ensure(installation, wanted, progress, thorough=True)
     if as_json:
         brought = [{"kind": t.kind, "name": t.name, "bytes": t.size, "new": new} for t, new in found]
         where = {"lean": package.LEAN_VERSION, "root": str(installation.root), "snapshot": str(memory)}
@@ -69,7 +71,7 @@ def install(
         for thing, new in found:
             state = "unpacked" if new else "was there already"
             table.add_row(thing.kind, thing.name, f"{thing.size / 1e6:.1f}", state)
-        Console().print(table)
+        tables.console().print(table)
     typer.echo(f"Lean {package.LEAN_VERSION} is ready: {memory}")
 
 
@@ -88,7 +90,7 @@ def info(as_json: JsonOption = False) -> None:
     table = Table("toolchain", "version", "state", "where")
     for entry in found:
         table.add_row(entry["kind"], entry["version"], entry["state"], entry["where"])
-    Console().print(table)
+    tables.console().print(table)
 
 
 def _embedded() -> dict[str, Any]:
@@ -119,6 +121,68 @@ def _pantograph() -> dict[str, Any]:
     where = shutil.which("pantograph-repl")
     state = "ready" if where else "not found"
     return {"kind": "pantograph", "version": "", "state": state, "where": where or ""}
+
+
+@app.command()
+def clean(
+    yes: Annotated[bool, typer.Option("--yes", "-y", help="Remove without asking.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only show what would be removed.")
+    ] = False,
+    as_json: JsonOption = False,
+) -> None:
+    """Remove what this version does not use of the embedded Lean's folder in the cache.
+
+    That is: installations of other versions, snapshots of other versions or with options, what
+    interrupted set-ups left, and lock files of what is gone. What a running process uses stays. All of
+    it can be made again; the installation and the snapshots of this version are not touched.
+
+    Exit codes: 0 it is removed (or shown, or there is nothing), 1 you said no, or something is in use
+    and stays, 2 nobody could be asked, 3 it could not be removed.
+    """
+    found = cleaning.leftovers()
+    free = [one for one in found if not one.holder]
+    if not as_json:
+        _print_leftovers(found)
+    if free and not dry_run and not yes:
+        if as_json or not sys.stdin.isatty():
+            raise InputError("nobody can be asked here", hint="--yes removes it, --dry-run shows it")
+        if not typer.confirm(f"Remove {_megabytes(free)}?"):
+            raise typer.Exit(1)
+    removed = free if dry_run else [one for one in free if cleaning.remove(one)]
+    kept = [one for one in found if one not in removed]
+    if as_json:
+        said = [
+            {
+                "kind": one.kind,
+                "name": one.name,
+                "paths": [str(path) for path in one.paths],
+                "bytes": one.size,
+                "removed": one in removed and not dry_run,
+                "held_by": one.holder,
+            }
+            for one in found
+        ]
+        typer.echo(json.dumps({"cache": str(cache_root()), "dry_run": dry_run, "found": said}))
+    elif found:
+        typer.echo(f"{'would remove' if dry_run else 'removed'} {_megabytes(removed)}")
+    if kept and not dry_run:
+        raise typer.Exit(1)
+
+
+def _print_leftovers(found: Sequence[cleaning.Leftover]) -> None:
+    if not found:
+        typer.echo("there is nothing to remove")
+        return
+    table = Table("what", "name", "MB", "state")
+    for one in found:
+        state = f"in use by {one.holder}" if one.holder else "not used"
+        table.add_row(one.kind, one.name, f"{one.size / 1e6:.1f}", state)
+    tables.console().print(table)
+
+
+def _megabytes(found: Sequence[cleaning.Leftover]) -> str:
+    return f"{sum(one.size for one in found) / 1e6:.1f} MB ({len(found)} of them)"
 
 
 @app.command()
@@ -197,7 +261,7 @@ def bundle(
     for entry in inside:
         megabytes = f"{entry['bytes'] / 1e6:.1f}"
         table.add_row(entry["kind"], entry["name"], str(entry["files"]), megabytes)
-    Console().print(table)
+    tables.console().print(table)
     for name, size in files.items():
         typer.echo(f"{name}  {size / 1e6:.1f} MB")
     typer.echo("not inside: Python, burn-qed and its packages (docs/offline.md), Mathlib, runs")

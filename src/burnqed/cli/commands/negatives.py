@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Mapping, Sized
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from burnqed.cli import compose, policies, sets, tables
+from burnqed.cli import compose, policies, sets, stopping, tables
 from burnqed.cli.progress import SetProgress
 from burnqed.cli.values import Guide
 from burnqed.core.errors import NotEnough
 from burnqed.core.runs import SUMMARY, open_run, publish
 from burnqed.core.types import Theorem
+from burnqed.data.index import TheoremIndex
+from burnqed.evaluation.compare import count
 from burnqed.evaluation.negatives import Effort, checksum, look_beside, paths
 from burnqed.evaluation.prove import HEARTBEATS
 from burnqed.evaluation.run import Kept, Plan, seed_of, unfinished, without_lean, work_through
@@ -96,11 +99,7 @@ def negatives_command(
     found_paths = paths(*(iter_rows(find_trajectories(run), tables.warn) for run in runs))
     todo = [t for t in index.theorems if len(found_paths.get(t.name, ())) >= min_steps]
     if not todo:
-        raise NotEnough(
-            f"no theorem of {index.name} has a proof of {min_steps} steps or more in "
-            + ", ".join(map(str, runs)),
-            hint="--theorems is the set that the runs searched; `burn-qed summary RUN` lists proofs",
-        )
+        raise _nothing_to_do(index, runs, found_paths, min_steps)
     modules = sets.modules_of(index, imports)
     found, spec = compose.lean(toolchain, project, modules)
     chosen = policies.choice(
@@ -145,16 +144,44 @@ def negatives_command(
 
     stopped = run_sync(work())
     records = read_records(out / TRAJECTORIES, on_problem=tables.warn)
-    statistics = _contrasts([*runs, out])
+    # Where it was stopped before anything was saved, there is nothing beside the proofs yet.
+    saved = [out] if any((out / TRAJECTORIES).glob("part-*.parquet")) else []
+    statistics = _contrasts([*runs, *saved])
     if as_json:
         typer.echo(json.dumps(statistics))
     else:
         tables.print_facts("to learn from", statistics)
     if stopped is not None:
-        typer.echo(f"stopped; go on with: burn-qed negatives --resume --out {out} …", err=True)
-        raise typer.Exit(128 + stopped)
+        raise stopping.stopped(stopped)
     publish(out / SUMMARY, json.dumps(statistics) + "\n")
     raise sets.end({r.reason for r in records if r.outcome == "error"})
+
+
+def _nothing_to_do(
+    index: TheoremIndex, runs: list[Path], proofs: Mapping[str, Sized], min_steps: int
+) -> NotEnough:
+    """Why there is no proof to look beside: of other theorems, not found, or too short."""
+    from burnqed.trajectories.store import find_trajectories, read_records
+
+    where = ", ".join(map(str, runs))
+    own = [len(proofs[theorem.name]) for theorem in index.theorems if theorem.name in proofs]
+    if not own:
+        places = [find_trajectories(run) for run in runs]
+        searched = {r.theorem for place in places for r in read_records(place, lambda _told: None)}
+        if searched.isdisjoint(theorem.name for theorem in index.theorems):
+            return NotEnough(
+                f"no theorem of {index.name} was searched in {where}",
+                hint="--theorems is the set that the runs searched",
+            )
+        return NotEnough(
+            f"no theorem of {index.name} was proved in {where}",
+            hint="search it with larger --nodes: there has to be a proof to look beside",
+        )
+    return NotEnough(
+        f"no theorem of {index.name} has a proof of {min_steps} steps or more in {where}: the longest "
+        f"of {count(len(own), 'proof')} has {max(own)}",
+        hint=f"--min-steps {max(own)} takes what there is; harder theorems have longer proofs",
+    )
 
 
 def _contrasts(runs: list[Path]) -> dict[str, int]:

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import codecs
 import json
 import os
 import sys
 from collections.abc import Coroutine
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
-from rich.console import Console
 from rich.text import Text
 
 from burnqed.cli import compose, policies, tables, values
 from burnqed.cli.live import SearchView
-from burnqed.core.errors import InputError
-from burnqed.core.runs import publish
+from burnqed.cli.rewriting import check_rewritable, rewrite
+from burnqed.core import screen
+from burnqed.core.errors import BurnQedError, InputError, StatementError
 from burnqed.core.types import Proposition, Theorem, TheoremText
 from burnqed.evaluation.file import FileResult, HoleResult, prove_file
 from burnqed.evaluation.prove import Attempt, Prover, lean_source, prove
+from burnqed.lean import rules
 from burnqed.lean import statement as lean_text
+from burnqed.lean.holes import TRUST_HINT
+from burnqed.lean.nesting import too_deep
 from burnqed.lean.pool import run_sync
 from burnqed.lean.process import LaunchSpec
+from burnqed.lean.protocol import Gate
+from burnqed.lean.refute import Refutation
+from burnqed.lean.source_file import read_source, read_standard_input
+from burnqed.lean.strangers import first_danger, forbidden_import
 from burnqed.lean.tokens import tokenize
+from burnqed.lean.verdict import Verdict
 from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
 
@@ -63,6 +70,9 @@ def prove_command(
     write: Annotated[
         bool, typer.Option("--write", help="Rewrite FILE.lean, with the proofs that were found.")
     ] = False,
+    trust: Annotated[
+        bool, typer.Option("--trust", help="Let the text's own commands run code: `macro`, `#eval`, ….")
+    ] = False,
     workers: compose.WorkersOption = None,
     toolchain: compose.ToolchainOption = None,
     project: compose.ProjectOption = None,
@@ -74,8 +84,14 @@ def prove_command(
     kernel, its axioms looked at; what is refused is not printed. A `sorry` of a theorem that has others
     still open is filled, and the table says so. The Lean goes to standard output, all else to stderr.
 
+    The text's own commands may define and prove, and run no code, as in `check`: with --trust they may,
+    and then a verdict is worth what the text is.
+
     Tactics come from rules and from lemmas of the library, in the order that a ranker has learnt; with
     imports of other libraries these are read first, once. --policy portfolio is the rules alone.
+
+    What small values or automation refute is not searched for long: "false: n = 5" is said when the
+    kernel has accepted a proof of the negation.
 
     Examples:
 
@@ -83,13 +99,20 @@ def prove_command(
 
         burn-qed prove Draft.lean --nodes 1000 --write
 
-    Exit codes: 0 proved, 1 not found within the budget, 2 bad input, 3 Lean failed, 130 interrupted.
+    With --write a file that cannot be rewritten is refused before the search; if writing fails all the
+    same, the proofs are printed.
+
+    Exit codes: 0 proved, 1 false or not found within the budget, 2 bad input, 3 Lean failed, 130
+    interrupted.
     """
     path, text = _read(what)
     source = lean_text.split_header(text)
     words = {token.text for token in tokenize(source.body)}
     if write and (path is None or "sorry" not in words):
         raise InputError("--write needs a file with a `sorry` to rewrite")
+    if not trust:
+        _check_stranger(path, source)
+    original = check_rewritable(path) if write and path is not None else None
     modules = tuple(dict.fromkeys(["Init", *(imports or ()), *source.imports]))
     found, spec = compose.lean(toolchain, project, modules)
     if policy is None and model is None:
@@ -104,9 +127,10 @@ def prove_command(
     )
     guide = values.guide(value, encoder, value_anyway, prepared)
     warmth = chosen.temperature(None, guide.value is not None)
-    job = _Job(spec, prepared, guide, budget, warmth, seed, found.label)
+    gate = None if trust else rules.gate()
+    job = _Job(spec, prepared, guide, budget, warmth, seed, found.label, gate)
     if "sorry" in words:
-        code = _prove_file(job, path, text, source.body, workers, write, as_json)
+        code = _prove_file(job, path, text, source.body, workers, original, as_json)
     else:
         code = _prove_statement(job, _theorem(source.body, words), as_json)
     raise typer.Exit(code)
@@ -121,24 +145,35 @@ class _Job:
     temperature: float
     seed: int
     toolchain: str
+    gate: Gate | None
+
+
+def _check_stranger(path: Path | None, source: lean_text.Source) -> None:
+    """Refuse a text whose commands would run code, before Lean sees it."""
+    said = forbidden_import(source.imports, None)
+    found = first_danger(source.body)
+    if found:
+        said = f"line {found[0]}: {found[1]}"
+    if said:
+        raise StatementError(f"{path or 'the text'}: {said}", hint=TRUST_HINT)
 
 
 def _read(what: str) -> tuple[Path | None, str]:
     path = None
     if what == "-":
-        text = sys.stdin.read()
-    # `Path.is_file` raises for a statement that is longer than the name of a file can be.
-    elif what.endswith(".lean") or os.path.isfile(what):  # noqa: PTH113
+        text = read_standard_input()
+    # `Path.exists` raises for a statement that is longer than the name of a file can be.
+    elif what.endswith(".lean") or os.path.exists(what):  # noqa: PTH110
         path = Path(what)
-        try:
-            # Not `read_text`: line ends stay as they are.
-            text = path.read_bytes().decode("utf-8-sig")
-        except (OSError, UnicodeDecodeError) as error:
-            raise InputError(f"cannot read {path}: {error}") from error
+        text = read_source(path)
     else:
         text = what
     if not text.strip():
         raise InputError("there is nothing to prove: the input is empty")
+    deep = too_deep(text, tokenize(text))
+    if deep:
+        line = text.count("\n", 0, deep.at) + 1
+        raise InputError(f"Lean is not asked to read this: {deep.what}, in line {line}")
     return path, text
 
 
@@ -165,7 +200,7 @@ def _watched(view: SearchView, work: Coroutine[Any, Any, T]) -> T:
 
 def _prover(job: _Job, workers: int | None) -> AbstractAsyncContextManager[Prover]:
     settings = Settings(temperature=job.temperature)
-    return compose.prover(job.spec, workers, job.policy, job.budget, settings, job.guide)
+    return compose.prover(job.spec, workers, job.policy, job.budget, settings, job.guide, job.gate)
 
 
 # --------------------------------------------------------------------- one statement
@@ -176,13 +211,13 @@ def _prove_statement(job: _Job, theorem: Theorem, as_json: bool) -> int:
 
     async def work() -> Attempt:
         async with _prover(job, 1) as prover:
-            return await prove(prover, theorem, job.seed, view)
+            return await prove(replace(prover, refutes=True), theorem, job.seed, view)
 
     attempt = _watched(view, work())
     if as_json:
         typer.echo(json.dumps(_attempt_json(attempt, job), ensure_ascii=False))
     elif attempt.proof is not None:
-        typer.echo(lean_source(attempt.proof), nl=False)
+        screen.write_exactly(lean_source(attempt.proof))
     if not as_json:
         print(_sentence(attempt, view), file=sys.stderr)
     return _exit_code(attempt.outcome, attempt.reason)
@@ -206,10 +241,16 @@ def _sentence(attempt: Attempt, view: SearchView) -> str:
     match attempt.outcome:
         case "proved":
             assert attempt.proof is not None
-            axioms = ", ".join(attempt.proof.verdict.axioms) or "none"
+            verdict = attempt.proof.verdict
+            axioms = verdict.rests_on
+            if verdict.axioms is None:
+                axioms += " (library proofs not inspected)"
             return f"proved: {spent}; judged in {attempt.judge_seconds:.1f} s; axioms: {axioms}"
         case "exhausted":
             return f"not found: the budget of {attempt.reason} is spent ({spent})\n{view.learnt()}"
+        case "false":
+            assert attempt.refutation is not None
+            return f"false: {attempt.detail}\nthis proves its negation: {attempt.refutation.tactic}"
         case _:
             return f"error ({attempt.reason}): {attempt.detail}"
 
@@ -223,7 +264,8 @@ def _attempt_json(attempt: Attempt, job: _Job) -> dict[str, Any]:
         "detail": attempt.detail,
         "proof": lean_source(proof) if proof else None,
         "tactics": list(proof.tactics) if proof else [],
-        "axioms": list(proof.verdict.axioms) if proof else [],
+        **_axioms(proof.verdict if proof else None),
+        **_refuted(attempt.refutation),
         "nodes": searched.nodes if searched else 0,
         "states": len(searched.tree.nodes) if searched else 0,
         "seconds": searched.seconds if searched else 0.0,
@@ -231,6 +273,19 @@ def _attempt_json(attempt: Attempt, job: _Job) -> dict[str, Any]:
         "judge_seconds": attempt.judge_seconds,
         **_machinery(job),
     }
+
+
+def _axioms(verdict: Verdict | None) -> dict[str, Any]:
+    """All that a proof rests on, null where that is not known, and those that were seen."""
+    known = None if verdict is None else verdict.axioms
+    seen = () if verdict is None else verdict.axioms_seen
+    return {"axioms": known if known is None else list(known), "axioms_seen": list(seen)}
+
+
+def _refuted(found: Refutation | None) -> dict[str, Any]:
+    """Of what is false: values at which it is, if there are any, and what proves the negation."""
+    values = dict(found.values) if found else {}
+    return {"counterexample": values or None, "negation_proof": found.tactic if found else None}
 
 
 def _machinery(job: _Job) -> dict[str, Any]:
@@ -243,26 +298,33 @@ def _machinery(job: _Job) -> dict[str, Any]:
 
 
 def _prove_file(
-    job: _Job, path: Path | None, text: str, body: str, workers: int | None, write: bool, as_json: bool
-) -> int:
+    job: _Job, path: Path | None, text: str, body: str, workers: int | None,
+    original: bytes | None, as_json: bool,
+) -> int:  # fmt: skip
+    """`original` is what the file holds, if it is to be rewritten."""
     view = SearchView()
 
     async def work() -> FileResult:
         async with _prover(job, workers) as prover:
-            return await prove_file(prover, body, job.seed, view)
+            return await prove_file(replace(prover, refutes=True), body, job.seed, view)
 
     result = _watched(view, work())
     header = len(body) - len(body.lstrip())  # imports are blanks in the body
     filled = text[:header] + result.source[header:]
-    if write and path is not None and filled != text:
-        mark = "\ufeff" if path.read_bytes().startswith(codecs.BOM_UTF8) else ""
-        publish(path.resolve(), mark + filled)
+    unwritten: BurnQedError | None = None
+    if original is not None and path is not None and filled != text:
+        try:
+            rewrite(path, original, filled)
+        except BurnQedError as error:
+            unwritten = error
     if as_json:
         typer.echo(json.dumps(_file_json(result, filled, path, job), ensure_ascii=False))
     else:
-        if not write:
-            typer.echo(filled, nl=False)
+        if original is None or unwritten:
+            screen.write_exactly(filled)
         _print_holes(result)
+    if unwritten:  # after the proofs: they were not found to be lost
+        raise unwritten
     codes = [_exit_code(h.outcome, h.reason) for h in result.holes]
     if 3 in codes:
         return 3
@@ -274,6 +336,7 @@ def _file_json(result: FileResult, filled: str, path: Path | None, job: _Job) ->
         "file": str(path) if path else None,
         "proved": result.proved,
         "holes": [_hole_json(hole) for hole in result.holes],
+        "refused": [{"theorem": v.theorem, "reason": v.reason} for v in result.refused],
         "source": filled,
         **_machinery(job),
     }
@@ -292,20 +355,27 @@ def _hole_json(result: HoleResult) -> dict[str, Any]:
         "seconds": result.seconds,
         "accepted": result.verdict is not None and result.verdict.accepted,
         "verdict": result.verdict.reason if result.verdict else "",
-        "axioms": list(result.verdict.axioms) if result.verdict else [],
+        **_axioms(result.verdict),
+        **_refuted(result.refutation),
     }
 
 
 def _print_holes(result: FileResult) -> None:
+    if not result.holes:
+        print("nothing was proved: no `sorry` of this file stands for a proof", file=sys.stderr)
+        return
     table = tables.folding("line", "in", "outcome", "nodes", "s", "the judge on its theorem")
     for found in result.holes:
         hole, verdict = found.hole, found.verdict
         said = "not judged" if verdict is None else verdict.reason or "accepted"
-        style = "green" if found.outcome == "found" else "yellow"
-        outcome = Text(f"{found.outcome} {found.reason}".strip(), style=style)
-        place = f"{hole.line}:{hole.column + 1}"
+        style = {"found": "green", "false": "red"}.get(found.outcome, "yellow")
+        colon = ":" if found.outcome == "false" else ""
+        outcome = Text(f"{found.outcome}{colon} {found.reason}".strip(), style=style)
+        place = f"{hole.line}:{hole.column}"
         table.add_row(
             Text(place), Text(hole.declaration or "example"), outcome, str(found.nodes),
             f"{found.seconds:.1f}", Text(said.split("\n")[0][:200]),
         )  # fmt: skip
-    Console(stderr=True).print(table)
+    screen.console(stderr=True).print(table)
+    for verdict in result.refused:
+        print(f"refused: {verdict.theorem}: {verdict.reason.splitlines()[0]}", file=sys.stderr)

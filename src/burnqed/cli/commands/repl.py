@@ -33,6 +33,9 @@ def repl(
     Prints `ready.`, then answers each request line with one JSON line; an empty line ends it. A
     script `#!/bin/sh` / `exec burn-qed repl "$@"` in place of pantograph-repl lets PyPantograph
     drive it.
+
+    It is for programs, and gates nothing: what a client sends, Lean runs. Behind its walls that reaches
+    no file, process or network of this machine (`burn-qed doctor` says which stand).
     """
     if "--help" in context.args or "-h" in context.args:
         typer.echo(context.get_help())
@@ -40,7 +43,9 @@ def repl(
     if "--version" in context.args:
         typer.echo(f"burn-qed {version('burn-qed')}")
         return
-    found, spec = compose.lean(toolchain, project, context.args)
+    options = [argument for argument in context.args if argument.startswith("-")]
+    modules = [argument for argument in context.args if argument not in options]
+    found, spec = compose.lean(toolchain, project, modules, options)
     run_sync(_serve(_Server(found, spec)))
 
 

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from burnqed.cli import compose
+from burnqed.cli import compose, tables
 from burnqed.cli.labels import labels_of
 from burnqed.core.errors import InputError
 from burnqed.core.runs import publish
@@ -68,6 +68,8 @@ def report_command(
     if iterated:
         config, _ = read_run(runs[0])
         history = rounds.history(runs[0], config)
+        for problem in history.damage:
+            tables.warn(problem)
         text, plots = iteration_page(history), save_iteration_plots(history, directory)
     else:
         results = [_read(path) for path in runs]

@@ -129,9 +129,10 @@ def lean_start_command(
 ) -> None:
     """Run the whole loop on 500 theorems, for one answer: does the value model help, and by how much?
 
-    It is `burn-qed run --config lean-start` with a nano model, and ends in the answer.
+    It is `burn-qed run --config lean-start` with a nano model, and ends in the answer: better, no
+    better, or undecided.
 
-    Exit codes: as of `burn-qed run`. The answer no is exit code 0: it is a result.
+    Exit codes: as of `burn-qed run`. An answer is exit code 0, whatever it is: it is a result.
     """
     _work(out, "lean-start", settings, as_json, lambda work: rounds.run(work, iterations), value_answer)
 

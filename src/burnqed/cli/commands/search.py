@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from burnqed.cli import compose, policies, sets, tables, values
+from burnqed.cli import compose, policies, sets, stopping, tables, values
 from burnqed.cli.progress import SetProgress
 from burnqed.core.errors import InputError
 from burnqed.core.runs import SUMMARY, check_resumed, open_run, publish
@@ -75,7 +75,7 @@ def search_command(
     Exit codes: 0 every theorem was searched (proved or not), 2 some statements are wrong, 3 some could
     not be searched because Lean failed, 130 or 143 stopped by a signal.
     """
-    from burnqed.trajectories.store import open_writer, read_records
+    from burnqed.trajectories.store import open_writer
 
     origin: Origin = "noise" if noise else "search"
     if noise and temperature == 0:
@@ -123,12 +123,10 @@ def search_command(
         return stop.signal
 
     stopped = run_sync(work())
-    records = read_records(out / TRAJECTORIES, on_problem=tables.warn)
-    summary = tables.summed_up(records, out / TRAJECTORIES)
+    summary = tables.summed_up(out / TRAJECTORIES)
     tables.print_summary(summary, as_json)
     if stopped is not None:
-        typer.echo(f"stopped; go on with: burn-qed search --resume --out {out} …", err=True)
-        raise typer.Exit(128 + stopped)
+        raise stopping.stopped(stopped)
     publish(out / SUMMARY, tables.summary_json(summary) + "\n")
-    errors = {record.reason for record in records if record.outcome == "error"}
-    raise sets.end(errors)
+    tables.refuse_damage(summary)
+    raise sets.end(set(summary.errors))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 from typing import Annotated
 
@@ -10,9 +11,8 @@ import typer
 
 from burnqed.cli import compose, iteration_tables, tables
 from burnqed.iteration import rounds
-from burnqed.iteration.directory import locked, read_done, read_run
+from burnqed.iteration.directory import locked, read_run
 from burnqed.iteration.history import BASELINE
-from burnqed.iteration.plan import due, first_incomplete
 from burnqed.iteration.runner import typed
 from burnqed.iteration.summary import to_json, write_summary
 
@@ -27,12 +27,11 @@ def status_command(run: RunArgument, as_json: compose.JsonOption = False) -> Non
     Exit codes: 0 here it is, 2 there is no run.
     """
     config, _ = read_run(run)
-    done = read_done(run)
     history = rounds.history(run, config)
-    last = max((number for number, _ in done), default=BASELINE)
-    number = first_incomplete(config, done, last)
-    following = due(config, last + 1 if number is None else number, done)
+    following = rounds.due_now(run, config, history)
     command = "" if following is None else typed(run, following.stage)
+    for problem in history.damage:
+        tables.warn(problem)
     if as_json:
         content = to_json(history) | {"due": following and following.stage.name,
                                       "due_command": command}  # fmt: skip
@@ -45,6 +44,9 @@ def status_command(run: RunArgument, as_json: compose.JsonOption = False) -> Non
         typer.echo(f"due: {following.stage.name} of iteration {label}: {command}")
     if history.ended:
         typer.echo(f"`burn-qed run` goes no further: {history.ended}")
+    elif following is None:
+        more = ["burn-qed", "run", "--iterations", str(len(history.iterations)), "--out", str(run)]
+        typer.echo(f"finished: {history.extent}, as asked; one more: {shlex.join(more)}")
 
 
 def reset_command(

@@ -17,10 +17,12 @@ def summary_command(
 ) -> None:
     """Say what a search found: proved, exhausted by which budget, errors by kind, and what it cost.
 
-    Parts that are damaged are read as far as they go, with a warning.
-    """
-    from burnqed.trajectories.store import find_trajectories, read_records
+    Parts that are damaged are read as far as they go, with a warning, and the exit code is 3.
 
-    directory = find_trajectories(run)
-    records = read_records(directory, on_problem=tables.warn)
-    tables.print_summary(tables.summed_up(records, directory), as_json, theorems)
+    Exit codes: 0 here it is, 2 there are no trajectories, 3 some of them are damaged.
+    """
+    from burnqed.trajectories.store import find_trajectories
+
+    summary = tables.summed_up(find_trajectories(run))
+    tables.print_summary(summary, as_json, theorems)
+    tables.refuse_damage(summary)

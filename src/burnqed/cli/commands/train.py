@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from burnqed.cli import compose, sets, tables
+from burnqed.cli import compose, sets, stopping, tables
 from burnqed.cli.commands.train_ranker import ranker_command
 from burnqed.cli.commands.train_value import value_command
 from burnqed.cli.watch import Watch, is_main
-from burnqed.core.errors import InputError, SetupError
+from burnqed.core.errors import InputError
+from burnqed.policy.models.strict import need_libraries
 from burnqed.policy.prompt import PromptSettings
 
 if TYPE_CHECKING:
@@ -152,7 +153,7 @@ def policy_command(
     how, computed = _method(method, nano, load), _dtype(dtype)
     if prompt is not None:
         PromptSettings(format=prompt)  # it refuses what is none
-    _check_packages()
+    need_libraries("accelerate", "peft")
     from burnqed.training.lora import Adapting
     from burnqed.training.pairs import Mixture
     from burnqed.training.policy import Job, train_policy
@@ -181,23 +182,9 @@ def policy_command(
     with Watch(_said, shown=not as_json and is_main()) as watch:
         result = train_policy(job, out, watch, resume=resume)
     if result is None:
-        stopped = watch.stopping.signal or signal.SIGTERM
-        typer.echo(f"stopped; go on with: burn-qed train policy --resume --out {out} …", err=True)
-        raise typer.Exit(128 + stopped)
+        raise stopping.stopped(watch.stopping.signal or signal.SIGTERM)
     if is_main():
         _print(result, out, as_json)
-
-
-def _check_packages() -> None:
-    try:
-        import accelerate  # noqa: F401
-        import peft  # noqa: F401
-        import torch  # noqa: F401
-        import transformers  # noqa: F401
-    except ImportError as error:
-        raise SetupError(
-            f"training needs more packages: {error}", hint="pip install 'burn-qed[train]'"
-        ) from error
 
 
 def _method(given: str | None, nano: bool, load: str | None) -> Literal["lora", "full"]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from burnqed.cli import compose, policies, sets, tables
+from burnqed.cli import compose, policies, sets, stopping, tables
 from burnqed.cli.watch import Watch
 from burnqed.core.errors import InputError
 from burnqed.policy.models.strict import need_libraries
@@ -136,7 +136,11 @@ def value_command(
         burn-qed train value --data runs/second --model models/nano --resume-from values/first
         --out values/second
 
-    Exit codes: 0 trained (the verdict may still be no), 1 there is not enough to learn from, 2 the data
+    The verdict is better, no better or undecided: that the model is right about siblings more often
+    than log-probability is shown, the contrary is shown, or neither. A search goes by a model whose
+    verdict is better.
+
+    Exit codes: 0 trained (whatever the verdict), 1 there is not enough to learn from, 2 the data
     or an option is wrong, 3 a package, memory, the loss or the temperature failed, 130 or 143 stopped
     by a signal.
     """
@@ -168,9 +172,7 @@ def value_command(
     with Watch(_said, shown=not as_json) as watch:
         result = train_value(job, encoder, out, watch, resume=resume)
     if result is None:
-        stopped = watch.stopping.signal or signal.SIGTERM
-        typer.echo(f"stopped; go on with: burn-qed train value --resume --out {out} …", err=True)
-        raise typer.Exit(128 + stopped)
+        raise stopping.stopped(watch.stopping.signal or signal.SIGTERM)
     _print(result, out, as_json)
     if result["stopped"] == "temperature":
         tables.warn(

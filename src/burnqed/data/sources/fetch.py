@@ -12,6 +12,7 @@ from pathlib import Path
 
 from burnqed.core.cache import lock
 from burnqed.core.errors import CorruptError, InfrastructureError, InputError
+from burnqed.core.storage import remedy
 from burnqed.data.sources import download
 from burnqed.data.sources.declared import Archive, Hub, SourceInfo
 from burnqed.data.sources.files import Part, checksum, locate, open_part
@@ -58,7 +59,7 @@ def fetch_source(
     except OSError as error:
         raise InfrastructureError(
             f"cannot write to {folder}: {error.strerror or error}",
-            hint="free the disk or the rights, or set BURN_QED_CACHE to another folder",
+            hint=remedy(error, folder / "new", "set BURN_QED_CACHE to another folder"),
         ) from error
     finally:
         held.release()

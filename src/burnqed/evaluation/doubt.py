@@ -1,0 +1,83 @@
+"""A search that asks whether its statement is false, once it was not proved at once.
+
+What the first node proves loses nothing by it, and what takes longer loses little; a statement that
+small values refute does not cost its whole budget.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from burnqed.core.errors import LeanError, StatementError
+from burnqed.core.ports import Policy
+from burnqed.core.types import Candidate, Goal, Theorem
+from burnqed.lean.refute import Refutation, refute
+from burnqed.lean.session import Session
+from burnqed.search.best_first import Searched
+from burnqed.search.events import Event, EventSink, Started
+
+_AFTER = 1  # nodes of the search
+
+
+class Refuted(Exception):
+    """Ends a search: the kernel has accepted a proof of the statement's negation."""
+
+    def __init__(self, refutation: Refutation, searched: Searched | None) -> None:
+        super().__init__(refutation.sentence)
+        self.refutation = refutation
+        self.searched = searched  # so far
+
+
+class Doubting:
+    """A policy, of one search, that looks for a refutation when it is asked for the second time.
+
+    In the search's own session, so that no process is started for it. It hears the search's events, and
+    hands them on, to know how far the search has come.
+    """
+
+    def __init__(
+        self, policy: Policy, session: Session, theorem: Theorem, seconds: float, events: EventSink
+    ) -> None:
+        self._policy = policy
+        self._session = session
+        self._theorem = theorem
+        self._seconds = seconds
+        self._events = events
+        self._started: Started | None = None
+        self._asked = 0
+        self._looked = False
+
+    def about(self, theorem: Theorem) -> Doubting:
+        policy = self._policy.about(theorem)
+        return Doubting(policy, self._session, theorem, self._seconds, self._events)
+
+    def hear(self, event: Event) -> None:
+        if isinstance(event, Started):
+            self._started = event
+        self._events(event)
+
+    async def propose(
+        self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
+    ) -> list[list[Candidate]]:
+        if self._asked >= _AFTER:
+            await self.look()
+        self._asked += 1
+        return await self._policy.propose(states, n, temperature, seed)
+
+    async def look(self) -> None:
+        """Raises `Refuted` if the statement is found to be false; looks only once."""
+        if self._looked:
+            return
+        self._looked = True
+        try:
+            found = await refute(self._session, self._theorem, self._seconds)
+        except (LeanError, StatementError):
+            return  # it is not known to be false; the search says what is wrong with Lean
+        if found is not None:
+            raise Refuted(found, self._so_far())
+
+    def _so_far(self) -> Searched | None:
+        if self._started is None:
+            return None
+        tree, meter = self._started.tree, self._started.meter
+        return Searched(tree, None, meter.nodes, meter.seconds, self._session.lean_seconds)
