@@ -132,7 +132,7 @@ async def test_what_stays_open_is_told(prover: Prover) -> None:
         ("half_done", "exhausted", "candidates"),
         (None, "found", ""),  # by `exact wrong n`, which is there and not proved
     ]
-    assert accepted(result) == [None, True, False, False, False, False]
+    assert accepted(result) == [False, True, False, False, False, False]
     assert not result.proved
     wrong, example = (result.holes[i].verdict for i in (2, 5))
     assert wrong is not None
@@ -144,19 +144,43 @@ async def test_what_stays_open_is_told(prover: Prover) -> None:
     assert result.source == kept, "the example's proof rests on a sorry, and goes into no file"
 
 
-async def test_without_a_verdict_nothing_is_proved(prover: Prover) -> None:
-    """The judge does not speak of private theorems and of definitions, here or as all there is."""
-    private = "private theorem hidden (n : Nat) : n + 0 = n := by sorry\n"
-    definition = "def one : { n : Nat // n = 1 } := ⟨1, by sorry⟩\n"
-    for source in (private, definition):
-        alone = await prove_file(prover, source, seed=0)
-        assert [r.outcome for r in alone.holes] == ["found"]
-        assert accepted(alone) == [None]
-        assert not alone.proved
-        assert "sorry" not in alone.source
-    mixed = await prove_file(prover, f"{private}theorem seen : 1 = 1 := by sorry\n", seed=0)
-    assert accepted(mixed) == [None, True]
-    assert not mixed.proved
+PRIVATE = "private theorem hidden (n : Nat) : n + 0 = n := by sorry\n"
+DEFINITION = "def one : { n : Nat // n = 1 } := ⟨1, by sorry⟩\n"
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        PRIVATE,
+        DEFINITION,
+        f"{PRIVATE}theorem seen : 1 = 1 := by sorry\n",
+        f"{DEFINITION}theorem of_one : one.val = 1 := by sorry\n",
+        "instance : Inhabited { n : Nat // n = 7 } := ⟨⟨7, by sorry⟩⟩\n",
+        "structure Even where\n  n : Nat\n  half : Nat\n  eq : n = half + half\n"
+        "def four : Even := { n := 4, half := 2, eq := by sorry }\n"
+        "def eight : Even := ⟨four.n + four.n, 4, sorry⟩\n",
+        "def down (n : Nat) : Nat := if h : n = 0 then 0 else down (n - 1)\n"
+        "termination_by n\ndecreasing_by sorry\n",
+    ],
+)
+async def test_private_theorems_and_definitions_are_judged(prover: Prover, source: str) -> None:
+    result = await prove_file(prover, source, seed=0)
+    assert {r.outcome for r in result.holes} == {"found"}
+    assert set(accepted(result)) == {True}
+    assert result.proved
+    assert "sorry" not in result.source
+
+
+async def test_a_definition_that_stays_open_is_not_proved(prover: Prover) -> None:
+    """Nor is what rests on it; what does not is."""
+    source = (
+        "def two : { n : Nat // n = 1 } := ⟨2, by sorry⟩\n"
+        "theorem of_two : two.val = 2 := by sorry\ntheorem apart : 1 = 1 := by sorry\n"
+    )
+    result = await prove_file(prover, source, seed=0)
+    assert [r.outcome for r in result.holes] == ["exhausted", "found", "found"]
+    assert accepted(result) == [False, False, True]
+    assert not result.proved
 
 
 async def test_nothing_found_leaves_the_text_as_it_is(prover: Prover) -> None:

@@ -14,7 +14,6 @@ from burnqed.evaluation.prove import Found, Prover, find
 from burnqed.lean.holes import Hole, fill, find_holes, name_examples
 from burnqed.lean.judge import judge_file
 from burnqed.lean.refute import Refutation
-from burnqed.lean.statement import declarations
 from burnqed.lean.tokens import tokenize
 from burnqed.lean.verdict import Verdict
 from burnqed.search.events import EventSink, ignore
@@ -32,7 +31,7 @@ class HoleResult:
     tactics: tuple[str, ...] = ()
     nodes: int = 0
     seconds: float = 0.0
-    verdict: Verdict | None = None  # on the theorem around it
+    verdict: Verdict | None = None  # on the declaration around it
     refutation: Refutation | None = None  # its hypotheses do not imply it
 
 
@@ -117,10 +116,9 @@ def _found(
 async def _judge(
     prover: Prover, body: str, holes: Sequence[Hole], proofs: Mapping[int, tuple[str, ...]]
 ) -> tuple[dict[int, Verdict], tuple[Verdict, ...]]:
-    """The judge's word on the theorem around each hole; examples are given names for it.
+    """The judge's verdict on the declaration around each hole; examples are given names for it.
 
-    A hole for which there is none (its theorem is private, say) is not in the answer. Beside it, the
-    refusals of theorems that have no hole.
+    The second part of the answer is the refusals of theorems that have no hole.
     """
     if not proofs:
         return {}, ()
@@ -128,8 +126,6 @@ async def _judge(
     if any(hole.declaration is None for hole in holes):
         named = name_examples(body, holes)
         its_holes = await find_holes(prover.pool, named)
-    if not declarations(named):
-        return {}, ()
     # Lean reads files with carriage returns at the ends of lines, but no requests.
     filled, reference = (t.replace("\r\n", "\n") for t in (fill(named, proofs, its_holes), named))
     said = await judge_file(prover.judges, filled, reference)

@@ -12,9 +12,10 @@ from burnqed.lean.complaints import Complaint, bare, complaints, deaths_by_name,
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A theorem as the REPL reports it."""
+    """A theorem as the REPL reports it, or a definition in which the reference leaves a proof open."""
 
     name: str
+    kind: str
     type: str
     axioms: tuple[str, ...]  # that were seen
     axioms_complete: bool
@@ -87,6 +88,7 @@ def read_report(compiled: Compiled, verified: dict[str, Any], file: str) -> Repo
 def _found(theorem: dict[str, Any]) -> Found:
     return Found(
         name=theorem["name"],
+        kind=str(theorem["kind"]),
         type=theorem["type"]["pp"],
         axioms=tuple(theorem["axioms"]),
         axioms_complete=theorem["axiomsComplete"],

@@ -118,7 +118,10 @@ async def _judge_proof(pool: Pool, goal: Statement, tactics: Sequence[str], kind
 async def judge_file(
     pool: Pool, source: str, reference: str | None = None, seconds: float = JUDGE_SECONDS
 ) -> list[Verdict]:
-    """Judge every theorem of a file; with a reference, that it proves what the reference states."""
+    """Judge every theorem of a file; with a reference, that it proves what the reference states.
+
+    A definition in which the reference leaves a proof open is judged as a theorem is.
+    """
     return (await examine_file(pool, source, reference, seconds)).verdicts
 
 
@@ -137,8 +140,6 @@ async def examine_file(
         )  # fmt: skip
 
     required = declarations(reference or "", private=True)
-    if reference is not None and not required:
-        raise StatementError("the reference states no theorem")
     trusted = None if pool.gate else reference
     danger = first_danger(source, trusted, notations=trusted is not None)
     if danger:
@@ -160,6 +161,9 @@ async def examine_file(
             return FileVerdict(refuse_all(source, why), complaints(compiled, source))
     if report.reference_errors:
         raise StatementError(f"the reference does not compile: {report.reference_errors[0]}")
+    definitions = [found for found in report.theorems if found.kind != "theorem"]
+    if reference is not None and not required and not definitions and not report.changed:
+        raise StatementError("the reference states no theorem, and leaves no proof open")
     names = {bare(d.name) for d in written}
     lacking = {bare(name) for name in report.missing}
     verdicts = []
@@ -168,12 +172,16 @@ async def examine_file(
         if not reason and bare(found.name) in lacking:
             reason, level = "it is private here or in the reference, and not in both", "kernel"
         # Accepted ones that come of `where` clauses and structures are not listed.
-        if reason or bare(found.name) in names:
+        if reason or bare(found.name) in names or found in definitions:
             verdicts.append(verdict(found.name, reason, level, found))
     seen = {bare(v.theorem) for v in verdicts}
     wanted = [*report.missing, *(d.name for d in (*required, *written))]
     absent = [name for name in dict.fromkeys(wanted) if bare(name) not in seen]
     verdicts += [verdict(name, _why_absent(report, name, source), "text") for name in absent]
+    if not verdicts:  # nothing but definitions, then, and not the reference's
+        verdicts = [
+            verdict(name, "it is not what the reference says", "kernel") for name in report.changed
+        ]
     order = {bare(declaration.name): index for index, declaration in enumerate(written)}
     verdicts.sort(key=lambda v: order.get(bare(v.theorem), len(order)))
     return FileVerdict(verdicts, report.errors)

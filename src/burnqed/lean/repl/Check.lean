@@ -390,6 +390,11 @@ def readReference (s : Session) (source : String) (gate : Option Gate) : M Refer
   for p in text.pieces do written := revOnto (sortNames p.written) written
   return { table := tableOf all, written := rev written }
 
+/-- Does the author leave a proof open in the value of this definition, itself or in what Lean made of it on the way? -/
+def Reference.leavesOpen (l : Reference) (library : Environment) (ci : ConstantInfo) : Bool :=
+  let own : Source := ⟨fun n => if hasName l.written n then none else inTable l.table n⟩
+  (support own library (mentions own ci) {}).axioms.contains ``sorryAx
+
 /-- What there is to say about a theorem that came as data. -/
 structure Look where
   ci : ConstantInfo
@@ -434,10 +439,11 @@ def qedVerify (r : Ref) (j : Json) : M Json := do
     | _ => rep ← replay rep ci.name
   let replayed := rep
   let sides (l : Reference) : Sides := ⟨s.pristine, inTable l.table, found replayed s.pristine⟩
-  -- what the reference's author declared, theorems apart
+  -- what the reference's author declared; a definition with a `sorry` for a proof is asked about as a theorem is
   let mut missing : List Name := []
   let mut changed : List Name := []
   let mut asked : NameSet := {}
+  let mut opened : NameSet := {}
   match reference with
   | none => pure ()
   | some l =>
@@ -448,13 +454,17 @@ def qedVerify (r : Ref) (j : Json) : M Json := do
         match found rep s.pristine n with
         | some (.thmInfo _) => pure ()
         | _ => missing := n :: missing
-      | some _ => if !sameMeaning (sides l) n then changed := n :: changed
+      | some ci =>
+        if !sameMeaning (sides l) n then changed := n :: changed
+        else if l.leavesOpen s.pristine ci then opened := opened.insert n
       | none => pure ()
   for n in (← names? j "written").getD [] do asked := asked.insert n
   -- theorems that are asked about, and then those that none of them rests on: a bad one among these is a person's
-  let theorems := keep (fun ci => isThm ci && !s.pristine.contains ci.name) decls
   let askedFor := asked
-  let isAsked (ci : ConstantInfo) : Bool := askedFor.contains ci.name || askedFor.contains (publicName ci.name)
+  let definitions := opened
+  let theorems := keep (fun ci => (isThm ci || definitions.contains ci.name) && !s.pristine.contains ci.name) decls
+  let isAsked (ci : ConstantInfo) : Bool :=
+    definitions.contains ci.name || askedFor.contains ci.name || askedFor.contains (publicName ci.name)
   let mut looks : List Look := []
   let mut below : NameSet := {}
   for ci in keep isAsked theorems do
@@ -474,7 +484,7 @@ def qedVerify (r : Ref) (j : Json) : M Json := do
       | some l => match inTable l.table ci.name with
         | none => .str "missing"
         | some _ => .str (if sameMeaning (sides l) ci.name then "same" else "differs")
-    let fields : List (String × Json) := app (jaxioms look.basis) [("name", jname (publicName ci.name)), ("type", type),
+    let fields : List (String × Json) := app (jaxioms look.basis) [("name", jname (publicName ci.name)), ("type", type), ("kind", .str (kindText s.pristine ci)),
       ("constants", jconstants s.pristine look.sup), ("kernel", match look.kernel with | none => .null | some k => .str k),
       ("hasSorry", .bool (hasName look.basis.axioms ``sorryAx)), ("reference", refState)]
     let fields ← match leak with

@@ -4,6 +4,10 @@ Compare: whether two texts mean the same by a declaration. The judge's reference
 Names of inductive types, constructors, recursors, opaque constants and axioms are part of what they mean, so
 these must agree in name and content. A definition means its value and a theorem its statement, whatever they are
 called: a `match` or a proof inside a statement is a constant that Lean names after whoever needed it first.
+
+A proof that the left side leaves open (`⟨n + 1, by sorry⟩`) may be any proof on the right. What stands around it is the
+same on both sides and is typed by the kernel, so whatever stands there proves what was left open; and which proof it is
+does not change what a term means.
 -/
 
 namespace Repl
@@ -40,11 +44,34 @@ def sameLevels : List Level → List Level → Bool
 def withLevelsOf (a b : ConstantInfo) (e : Expr) : Expr :=
   if sameNames a.levelParams b.levelParams then e else e.instantiateLevelParams b.levelParams (levelsAs a.levelParams)
 
+def isZero (l : Level) : Bool := match l.normalize with | .zero => true | _ => false
+
+/-- Is this a theorem that the left side leaves open? -/
+def isOpenTheorem (s : Sides) (n : Name) : Bool :=
+  if s.library.contains n then false else
+  match s.left n with
+  | some (.thmInfo v) => v.value.hasSorry
+  | _ => false
+
+/-- Is this a proof that ends in a `sorry`, as far as its shape tells? `sorryAx.{0}` proves a proposition, a theorem as well, and
+what is made of a proof by application, abstraction and projection is one again. -/
+partial def isOpenProof (s : Sides) (e : Expr) : Bool :=
+  match e with
+  | .app f _ => isOpenProof s f
+  | .lam _ _ b _ => isOpenProof s b
+  | .letE _ _ _ b _ => isOpenProof s b
+  | .proj _ _ b => isOpenProof s b
+  | .const n ls =>
+    if n == ``sorryAx then (match ls with | [l] => isZero l | _ => false)
+    else isOpenTheorem s n
+  | _ => false
+
 mutual
 /-- The agreement that two expressions need on top of what is agreed; `none` where they differ. Names and kinds of binders are
 ignored; metadata must be gone. -/
 partial def agreeExpr (s : Sides) (a b : Expr) (done : Agreed) : Option Agreed :=
-  if sameExpr a b then agreeNames s a.getUsedConstants.toList done
+  if isOpenProof s a then some done
+  else if sameExpr a b then agreeNames s (keep (fun n => !isOpenTheorem s n) a.getUsedConstants.toList) done
   else if some? (sameExpr b) (done.exprsOf a) then some done
   else
     let done := done.addExpr a b
