@@ -1,18 +1,22 @@
 """How fast is Lean from Python, and how far above Lean's own time are we?
 
-    python bench/lean.py [--rounds N] [--setup]
+    python bench/lean.py [--rounds N] [--setup] [--save FILE] [--before FILE]
 
-Everything is measured in one run and given as ratios where machines differ: start to ready (files in
-the page cache, and not), resident memory of a worker, the time of a tactic seen from Python over the
-time Lean itself reports for it, tactics per second for one worker and two, taken in turns, and a
-verdict of the judge, in time and in work of the processor.
-`--setup` also times a whole set-up into an empty cache (it downloads).
+Everything is measured in one run and given as ratios where machines differ: the size of the snapshot,
+start to ready (files in the page cache, and not) in time, work of the processor and page faults,
+resident memory of a worker, the time of a tactic seen from Python over the time Lean itself reports for
+it, tactics per second for one worker and two, taken in turns, and a verdict of the judge, in time and
+in work of the processor. `--setup` also times a whole set-up into an empty cache (it downloads).
+
+Two versions are compared by a run of each: `--save` keeps the figures of one, and `--before` prints
+them beside those of the other.
 """
 
 from __future__ import annotations
 
 import argparse
 import asyncio
+import json
 import os
 import resource
 import statistics
@@ -20,6 +24,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
 from pathlib import Path
 
 from burnqed.core.types import Advanced, Closed, Proposition, Theorem
@@ -51,6 +56,37 @@ MIX = (
 PROVED = tuple(MIX[i] for i in (1, 2, 3, 4, 5, 8, 9, 11))
 TRIES = 8
 WARM_ROUNDS = 8
+STARTS = 9
+
+
+class Figures:
+    """Printed as they come, beside those of an earlier run where there is one."""
+
+    def __init__(self, before: dict[str, float]) -> None:
+        self._before = before
+        self.values: dict[str, float] = {}
+
+    def add(self, what: str, value: float, unit: str = "", digits: int = 2) -> None:
+        self.values[what] = value
+        line = f"{what:45} {value:10.{digits}f} {unit:3}"
+        if what in self._before:
+            line += f"   before {self._before[what]:10.{digits}f} {unit}"
+        print(line.rstrip(), flush=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Start:
+    """Of one process, until it was ready and then closed."""
+
+    seconds: float
+    user: float
+    system: float
+    faults: int
+    resident: float
+
+    @property
+    def processor(self) -> float:
+        return self.user + self.system
 
 
 def forget_pages(*folders: Path) -> None:
@@ -69,13 +105,23 @@ def resident(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-async def start_time(spec: LaunchSpec) -> tuple[float, float]:
+def snapshot_size(spec: LaunchSpec) -> float:
+    """Megabytes."""
+    return Path(spec.command[-1]).stat().st_size / 1e6
+
+
+async def start(spec: LaunchSpec) -> Start:
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
     begun = time.perf_counter()
     process = await LeanProcess.start(spec)
     seconds = time.perf_counter() - begun
     memory = resident(process.pid)
     await process.close()
-    return seconds, memory
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return Start(
+        seconds, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime,
+        after.ru_minflt - before.ru_minflt, memory,
+    )  # fmt: skip
 
 
 async def overhead(spec: LaunchSpec, rounds: int) -> tuple[list[float], list[float], float]:
@@ -179,36 +225,52 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=5, help="turns of the mix per measurement")
     parser.add_argument("--setup", action="store_true")
+    parser.add_argument("--save", type=Path, help="write the figures to this file")
+    parser.add_argument("--before", type=Path, help="figures of an earlier run, to print beside")
     options = parser.parse_args()
+    figures = Figures(json.loads(options.before.read_text()) if options.before else {})
     with Terminal() as progress:
         toolchain = embedded(progress)
         spec = toolchain.launch(("Init",))
-    node = Path(spec.command[0]).parent
     if options.setup:
-        print(f"set-up into an empty cache         {setup_time():8.1f} s")
-    forget_pages(toolchain.where, node)
-    cold, _ = await start_time(spec)
-    warm = [await start_time(spec) for _ in range(5)]
-    print(f"start to ready, cold page cache    {cold:8.2f} s")
-    print(f"start to ready, warm (median of 5) {statistics.median(s for s, _ in warm):8.2f} s")
-    print(f"resident when ready                {statistics.median(m for _, m in warm):8.0f} MB")
-    seen, lean, memory = await overhead(spec, options.rounds)
-    print(f"resident after {len(seen):4} tactics        {memory:8.0f} MB")
-    print(f"a tactic, seen from Python (mean)  {statistics.mean(seen) * 1e3:8.2f} ms")
-    print(f"a tactic, as Lean counts it (mean) {statistics.mean(lean) * 1e3:8.2f} ms")
-    extra = statistics.median(s - t for s, t in zip(seen, lean, strict=True))
-    print(f"difference (median)                {extra * 1e3:8.2f} ms")
-    within = sum(s <= 1.05 * t + 1e-3 for s, t in zip(seen, lean, strict=True)) / len(seen)
-    print(f"within 1.05 × Lean + 1 ms          {within:8.0%}")
-    fresh, single, double = await throughput(spec, options.rounds)
-    print(f"tactics/s, a fresh worker's first  {fresh:8.1f}")
-    print(f"tactics/s in sessions, 1 worker    {statistics.median(single):8.1f}")
-    print(f"tactics/s in sessions, 2 workers   {statistics.median(double):8.1f}")
-    ratios = [b / a for a, b in zip(single, double, strict=True)]
-    print(f"2 workers over 1 (median of 3)     {statistics.median(ratios):8.2f} ×")
+        figures.add("set-up into an empty cache", setup_time(), "s", 1)
+    await starts(figures, spec, toolchain.where)
+    await tactics(figures, spec, options.rounds)
     median, mean = await verdicts(spec, 20)
-    print(f"a verdict (median of 20)           {median:8.2f} s")
-    print(f"the same, of the processor (mean)  {mean:8.2f} s")
+    figures.add("a verdict (median of 20)", median, "s")
+    figures.add("the same, of the processor (mean)", mean, "s")
+    if options.save:
+        options.save.write_text(json.dumps(figures.values))
+
+
+async def starts(figures: Figures, spec: LaunchSpec, where: Path) -> None:
+    figures.add("the snapshot of Init", snapshot_size(spec), "MB", 0)
+    forget_pages(where, Path(spec.command[0]).parent)
+    figures.add("start to ready, cold page cache", (await start(spec)).seconds, "s")
+    warm = [await start(spec) for _ in range(STARTS)]
+    median = statistics.median
+    figures.add(f"start to ready, warm (median of {STARTS})", median(s.seconds for s in warm), "s")
+    figures.add("the same, of the processor", median(s.processor for s in warm), "s")
+    figures.add("of that, in the kernel", median(s.system for s in warm), "s")
+    figures.add("page faults", median(s.faults for s in warm), "", 0)
+    figures.add("resident when ready", median(s.resident for s in warm), "MB", 0)
+
+
+async def tactics(figures: Figures, spec: LaunchSpec, rounds: int) -> None:
+    seen, lean, memory = await overhead(spec, rounds)
+    figures.add(f"resident after {len(seen)} tactics", memory, "MB", 0)
+    figures.add("a tactic, seen from Python (mean)", statistics.mean(seen) * 1e3, "ms")
+    figures.add("a tactic, as Lean counts it (mean)", statistics.mean(lean) * 1e3, "ms")
+    extra = statistics.median(s - t for s, t in zip(seen, lean, strict=True))
+    figures.add("difference (median)", extra * 1e3, "ms")
+    within = sum(s <= 1.05 * t + 1e-3 for s, t in zip(seen, lean, strict=True)) / len(seen)
+    figures.add("within 1.05 × Lean + 1 ms", within * 100, "%", 0)
+    fresh, single, double = await throughput(spec, rounds)
+    figures.add("tactics/s, a fresh worker's first", fresh, "", 1)
+    figures.add("tactics/s in sessions, 1 worker", statistics.median(single), "", 1)
+    figures.add("tactics/s in sessions, 2 workers", statistics.median(double), "", 1)
+    ratios = [b / a for a, b in zip(single, double, strict=True)]
+    figures.add("2 workers over 1 (median of 3)", statistics.median(ratios), "×")
 
 
 if __name__ == "__main__":

@@ -110,22 +110,24 @@ def _installations(current: Path) -> Iterator[Leftover]:
 
 
 def _snapshots(current: Path) -> Iterator[Leftover]:
-    """Of the current installation: files by what they belong to, NAME.memory, without the used ones."""
+    """Of the current installation: files by what they belong to, without the used ones."""
     installation = Installation(current)
     by_name: dict[str, list[Path]] = {}
     for path in _listed(installation.snapshots):
         by_name.setdefault(path.name.removesuffix(_LOCK).rsplit(".", 1)[0], []).append(path)
     for name, paths in by_name.items():
-        memory = installation.snapshots / f"{name}.memory"
-        lock = _lock_of(memory)
+        main = snapshot.belongs_to(installation.snapshots, name)
+        lock = _lock_of(main)
         modules = tuple(name.rpartition("-")[0].split("-"))
-        if memory == snapshot.snapshot_path(
-            installation, snapshot.Wanted(modules)
-        ) and snapshot.is_whole(memory):
-            kept = (memory, memory.with_suffix(".json"), lock)
+        used = (
+            snapshot.snapshot_path(installation, snapshot.Wanted(modules)),
+            snapshot.code_path(installation),
+        )
+        if main in used and snapshot.is_whole(main):
+            kept = (main, main.with_suffix(".json"), lock)
             paths = [path for path in paths if path not in kept]
-        paths.sort(key=lambda path: path != memory)  # what it is called by
-        kind: Kind = "snapshot" if memory in paths else "lock" if paths == [lock] else "unfinished"
+        paths.sort(key=lambda path: path != main)  # what it is called by
+        kind: Kind = "snapshot" if main in paths else "lock" if paths == [lock] else "unfinished"
         if paths:
             yield Leftover(kind, tuple(paths), (lock,))
 

@@ -1,8 +1,10 @@
 // Runs the prepared Lean under Node.
 //
-//   launch.js boot SNAPSHOT REPL.lean WARMUP MODULE…
-//       elaborate the REPL, import the modules, answer the requests of the file WARMUP (so that
-//       indices and caches are built), and write the whole memory to SNAPSHOT
+//   launch.js pack CODE REPL.lean
+//       elaborate the REPL, which needs all of Lean's library, and write what was compiled to CODE
+//   launch.js boot SNAPSHOT CODE WARMUP MODULE…
+//       start Lean with nothing but CODE, import the modules, answer the requests of the file WARMUP
+//       (so that indices and caches are built), and write the whole memory to SNAPSHOT
 //   launch.js serve SNAPSHOT
 //       read SNAPSHOT back and answer requests: a line in, a line out
 //
@@ -10,12 +12,16 @@
 // request handler (a closure) to this program, which throws a JavaScript exception through Lean's
 // main, leaving the heap as it is, and from then on calls the closure itself. Threads of the boot are
 // idle by then and are not part of what is kept; new ones start when something needs them.
+//
+// A snapshot is small because the REPL is not elaborated where it is booted. The interpreter runs code
+// of an environment; that of the elaboration would hold all of Lean's library. Ours has the functions
+// that the REPL consists of, and the signatures of those that they call, and nothing else.
 'use strict';
 const fs = require('fs');
 const path = require('path');
 const vm = require('vm');
 
-const [mode, snapshot, replSource, warmUp, ...modules] = process.argv.slice(2);
+const [mode, result, source, warmUp, ...modules] = process.argv.slice(2);
 const dist = process.env.LEAN_DIST || __dirname;
 const library = process.env.LEAN_LIBRARY;
 const MB = 1 << 20;
@@ -26,7 +32,8 @@ const BOOT_STACK = 64 * MB;
 const SERVE_STACK = 128 * MB;     // Lean's own depth check must fire before this is used up
 const QUIET_MS = 300;             // for threads to finish what they do and go to sleep
 const READY = 'ready.';
-const booted = { handler: 0 };    // thrown through Lean's main when the REPL is up
+const CODE = '/repl/Repl.code';     // as Lean sees it; `Pack.lean` writes it
+const booted = { stack: 0, handler: 0 };   // thrown through Lean's main when Lean is up, and the REPL
 const start = performance.timeOrigin;
 const trace = process.env.LEAN_TRACE
   ? what => fs.writeSync(2, `[${Math.round(Date.now() - start)} ms, ${Math.round(process.memoryUsage.rss() / MB)} MB] ${what}\n`)
@@ -81,22 +88,41 @@ function newStack(size) {
 
 // Lean's object layout on wasm32: a count and a tag word, then fields; a string's bytes follow
 // its size, capacity and length.
-function callHandler(handler, line) {
-  const input = _malloc(line.length + 1);
+function leanString(bytes) {
+  const input = _malloc(bytes.length + 1);
   growMemViews();
-  HEAPU8.set(line, input);
-  const text = wasmExports.lean_mk_string_from_bytes(input, line.length);
+  HEAPU8.set(bytes, input);
+  const text = wasmExports.lean_mk_string_from_bytes(input, bytes.length);
   _free(input);
+  return text;
+}
+
+function callHandler(handler, line) {
+  const text = leanString(line);
   HEAP32[handler >> 2]++;         // the call consumes a reference to the closure
-  const result = wasmExports.lean_apply_2(handler, text, 1);
-  growMemViews();
-  if (HEAPU8[result + 7] !== 0) throw new Error('the request handler failed');   // the tag of `ok` is 0
-  const string = HEAPU32[result + 8 >> 2];
+  const outcome = wasmExports.lean_apply_2(handler, text, 1);
+  const string = valueOf(outcome, 'the request handler');
   const size = HEAPU32[string + 8 >> 2] - 1;
   const reply = Buffer.from(HEAPU8.slice(string + 20, string + 20 + size));
-  if (HEAP32[result >> 2] > 1) HEAP32[result >> 2]--;
-  else wasmExports.lean_dec_ref_cold(result);
+  if (HEAP32[outcome >> 2] > 1) HEAP32[outcome >> 2]--;
+  else wasmExports.lean_dec_ref_cold(outcome);
   return reply;
+}
+
+// What an IO action returned: the tag of `ok` is 0.
+function valueOf(outcome, what) {
+  growMemViews();
+  if (HEAPU8[outcome + 7] !== 0) throw new Error(`${what} failed`);
+  return field(outcome, 0);
+}
+
+function field(object, i) {
+  growMemViews();
+  return HEAPU32[(object + 8 >> 2) + i];
+}
+
+function elements(array) {       // behind a size and a capacity
+  return Array.from({ length: field(array, 0) }, (_, i) => field(array, 2 + i));
 }
 
 function serve(handler, stackTop) {
@@ -159,26 +185,38 @@ function readHeader(fd) {
 
 // Fills the memory before the module is instantiated: its start function then finds its data in
 // place, and the constructors of the C++ run-time, which have run, are not run again.
-function restoreMemory(fd, header, memory) {
+function restoreMemory(fd, header, memory, used) {
   const bytes = new Uint8Array(memory.buffer);
   let at = header.at;
-  for (const [page, count] of header.extents) {
+  let cleared = used.start;       // where what was `used` before is not yet overwritten
+  for (const [page, count] of [...header.extents, [header.pages, 0]]) {
+    if (cleared < Math.min(page, used.end)) bytes.fill(0, cleared * PAGE, Math.min(page, used.end) * PAGE);
+    cleared = Math.max(cleared, page + count);
     readFully(fd, bytes.subarray(page * PAGE, (page + count) * PAGE), at);
     at += count * PAGE;
   }
   fs.closeSync(fd);
 }
 
-// Compiling copies the module's 110 MB. They are read into memory that the snapshot fills later, where
-// it has an extent of that size, so that no other has to be found (and cleared, by the kernel) for them.
+// Compiling copies the module's 110 MB. They are read into memory that the snapshot fills later, so that
+// no other has to be found (and cleared, by the kernel) for them.
 function compileModule(header, memory) {
   const fd = fs.openSync(path.join(dist, 'lean.wasm'), 'r');
   const size = fs.fstatSync(fd).size;
-  const place = header.extents.find(([, count]) => count * PAGE >= size);
-  const bytes = place ? new Uint8Array(memory.buffer, place[0] * PAGE, size) : new Uint8Array(size);
+  const used = place(header, Math.ceil(size / PAGE));
+  const bytes = new Uint8Array(memory.buffer, used.start * PAGE, size);
   readFully(fd, bytes, 0);
   fs.closeSync(fd);
-  return new WebAssembly.Module(bytes);
+  return { compiled: new WebAssembly.Module(bytes), used };
+}
+
+// That many pages in a row, of which the snapshot fills as many as possible.
+function place(header, pages) {
+  const filled = start => header.extents.reduce((sum, [page, count]) =>
+    sum + Math.max(0, Math.min(page + count, start + pages) - Math.max(page, start)), 0);
+  const starts = header.extents.map(([page]) => Math.min(page, header.pages - pages));
+  const start = starts.reduce((best, one) => filled(one) > filled(best) ? one : best);
+  return { start, end: start + pages };
 }
 
 function readFully(fd, bytes, at) {
@@ -207,27 +245,80 @@ function mount(FS, NODEFS, ENV) {
   for (const folder of ['/lib', '/lib/lean', '/bin', '/repl']) try { FS.mkdir(folder); } catch { /* there */ }
   FS.writeFile('/bin/lean', '');
   FS.mount(NODEFS, { root: library }, '/lib/lean');
-  if (mode === 'boot') FS.writeFile('/repl/Repl.lean', fs.readFileSync(replSource));
+  if (mode !== 'serve') FS.writeFile(mode === 'pack' ? '/repl/Repl.lean' : CODE, fs.readFileSync(source));
   FS.chdir('/repl');
   FS.streams[1].stream_ops = { ...FS.streams[1].stream_ops, write: printed };
   ENV.LEAN_PATH = '/lib/lean';
   ENV.LEAN_SYSROOT = '/';
 }
 
-// What Lean itself prints is never a reply. While it boots, the line that names the handler ends
-// the boot; all else is a diagnostic. (Emscripten's own terminal device would turn the exception
-// into an I/O error.)
+// What Lean itself prints is never a reply. While it boots, its first line says that Lean is up, and the
+// line that names the handler ends the boot; all else is a diagnostic. (Emscripten's own terminal device
+// would turn the exception into an I/O error.)
 function printed(_stream, buffer, offset, length) {
   const text = Buffer.from(buffer.slice(offset, offset + length)).toString();
-  const found = mode === 'boot' && !booted.handler && /\u0001handler (\d+)\n/.exec(text);
-  if (!found) { fs.writeSync(2, text); return length; }
-  booted.handler = +found[1];
+  const named = /\u0001handler (\d+)\n/.exec(text);
+  const awaited = mode === 'boot' && !booted.handler && (named || !booted.stack);
+  if (!awaited) { fs.writeSync(2, text); return length; }
+  if (named) booted.handler = +named[1];
+  booted.stack = stackSave();
   throw booted;
+}
+
+function packAndExit() {
+  newStack(BOOT_STACK);
+  const failed = callMain(globalThis.Module.arguments);   // Lean has said why
+  if (!failed) fs.writeFileSync(result, FS.readFile(CODE));
+  trace('packed');
+  process.reallyExit(failed);
+}
+
+// Functions of Lean's by name. That they take what we give them is all that can be checked.
+function lean(name, parameters) {
+  const at = leanSymbol(name);
+  const found = at && wasmTable.get(at);
+  if (!found || found.length !== parameters) throw new Error(`Lean has no ${name} of ${parameters} parameters`);
+  return found;
+}
+
+// An environment in which the interpreter finds the REPL. Entries are added to two extensions: the code of
+// functions, and the symbols of those that are not called by their own names. In a fresh environment
+// nothing is asynchronous, and the names are the anonymous one: both are 1, a boxed 0.
+function environment() {
+  const read = lean('l_Lean_readModuleData', 1);
+  const add = lean('l_Lean_PersistentEnvExtension_addEntry___redArg', 5);
+  const packed = field(valueOf(read(leanString(Buffer.from(CODE))), 'reading the code'), 0);
+  let env = valueOf(lean('lean_mk_empty_environment', 1)(0), 'making an environment');
+  const extended = (extension, entry) => { env = add(extension, env, entry, 1, 1); };
+  growMemViews();
+  const codes = HEAPU32[leanSymbol('l_Lean_IR_declMapExt') >> 2];
+  const symbols = field(HEAPU32[leanSymbol('l_Lean_exportAttr') >> 2], 1);
+  elements(field(packed, 0)).forEach(entry => extended(codes, entry));
+  elements(field(packed, 1)).forEach(entry => extended(symbols, entry));
+  return env;
+}
+
+function leanList(words) {
+  const push = lean('lean_array_push', 2);
+  const empty = lean('lean_mk_array', 2)(1, 1);
+  const array = words.reduce((all, text) => push(all, leanString(Buffer.from(text))), empty);
+  return lean('l_Array_toListImpl___redArg', 1)(array);
+}
+
+// Calls what ends with `booted`. The stack is used on from there: what lies on it, the interpreter above
+// all, stays in use.
+function until(call) {
+  try { call(); } catch (e) { if (e !== booted) throw e; }
+  stackRestore(booted.stack);
 }
 
 function bootAndSave() {
   newStack(BOOT_STACK);
-  try { callMain(globalThis.Module.arguments); } catch (e) { if (e !== booted) throw e; }
+  until(() => callMain(globalThis.Module.arguments));
+  trace('Lean is up');
+  const options = lean('lean_internal_get_default_options', 1)(1);
+  const env = environment();
+  until(() => lean('lean_run_main', 3)(env, options, leanList(['--snapshot', ...modules])));
   if (!booted.handler) { fs.writeSync(2, 'the REPL did not start\n'); process.reallyExit(1); }
   trace('REPL is up');
   const stackTop = newStack(SERVE_STACK);
@@ -238,7 +329,7 @@ function bootAndSave() {
   }
   stackRestore(stackTop);
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, QUIET_MS);
-  save(snapshot, booted.handler, stackTop);
+  save(result, booted.handler, stackTop);
   trace('saved');
   process.reallyExit(0);
 }
@@ -246,14 +337,15 @@ function bootAndSave() {
 let header = null;
 let memory;
 let compiled;
+let used;
 if (mode === 'serve') {
   process.env.LEAN_CATCHING = '1';   // threads look there too
-  const fd = fs.openSync(snapshot, 'r');
+  const fd = fs.openSync(result, 'r');
   header = readHeader(fd);
   memory = new WebAssembly.Memory({ initial: header.pages, maximum: MAX_PAGES, shared: true });
-  compiled = compileModule(header, memory);
+  ({ compiled, used } = compileModule(header, memory));
   trace('module compiled');
-  restoreMemory(fd, header, memory);
+  restoreMemory(fd, header, memory, used);
   trace('memory restored');
 }
 
@@ -261,7 +353,7 @@ globalThis.require = require;
 globalThis.__filename = path.join(dist, 'lean.js');
 globalThis.__dirname = dist;
 globalThis.Module = {
-  arguments: ['-j1', '--run', '/repl/Repl.lean', '--snapshot', ...modules],
+  arguments: ['-j1', mode === 'pack' ? '/repl/Repl.lean' : '--print-prefix'],   // it prints when it is up
   noInitialRun: true,
   leanRestored: header !== null,
   wasmMemory: memory,
@@ -272,7 +364,8 @@ globalThis.Module = {
   onRuntimeInitialized() {
     trace('runtime initialised');
     mount(FS, NODEFS, ENV);
-    if (!header) bootAndSave();
+    if (mode === 'pack') packAndExit();
+    if (mode === 'boot') bootAndSave();
     try {
       restoreGlobals(header);
       wasmExports.lean_init_task_manager_using(1);   // the old one's threads are not here

@@ -3,6 +3,9 @@
 Elaborating the REPL and importing a library takes this Lean many seconds; reading its memory back
 takes a fraction of one. A snapshot is made the first time a list of modules is asked for. Its name
 is a digest of everything that it depends on, so that a changed REPL or launcher makes a new one.
+
+    Init-Std-DIGEST.memory  .json    a snapshot, and its size, time and SHA-256
+    Repl-DIGEST.code        .json    the REPL, compiled: what every snapshot is made with
 """
 
 from __future__ import annotations
@@ -19,7 +22,7 @@ from burnqed.core.cache import lock
 from burnqed.core.errors import InputError, SetupError
 from burnqed.lean import repl
 from burnqed.lean.embedded.install import Installation, record, unchanged, write_last
-from burnqed.lean.embedded.launch import LAUNCHER, boot_spec
+from burnqed.lean.embedded.launch import LAUNCHER, boot_spec, pack_spec
 from burnqed.lean.embedded.progress import Progress
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.statement import is_module_name
@@ -27,6 +30,8 @@ from burnqed.lean.statement import is_module_name
 BOOT_SECONDS = 600.0
 WHOLE = frozenset({"Init", "Std", "Lean"})
 KEPT, KEPT_OTHERS = 6, 2  # of whole libraries, and of other lists of modules; the last used ones
+KEPT_CODES = 6  # a snapshot needs its code no more, but the next one would
+CODE = ".code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,11 +63,24 @@ def canonical(wanted: Wanted) -> Wanted:
 
 def snapshot_path(installation: Installation, wanted: Wanted) -> Path:
     wanted = canonical(wanted)
-    digest = hashlib.sha256()
-    for part in (LAUNCHER.read_bytes(), repl.digest().encode(), "\0".join(wanted.arguments).encode()):
-        digest.update(len(part).to_bytes(8, "little") + part)
     name = "-".join((*wanted.modules, *(["options"] if wanted.options else [])))[:60]
-    return installation.snapshots / f"{name}-{digest.hexdigest()[:12]}.memory"
+    return installation.snapshots / f"{name}-{_digest(*wanted.arguments)}.memory"
+
+
+def code_path(installation: Installation) -> Path:
+    return installation.snapshots / f"Repl-{_digest()}{CODE}"
+
+
+def belongs_to(folder: Path, name: str) -> Path:
+    """Which file the others of a NAME are there for: no module is called Repl."""
+    return folder / f"{name}{CODE if name.startswith('Repl-') else '.memory'}"
+
+
+def _digest(*arguments: str) -> str:
+    digest = hashlib.sha256()
+    for part in (LAUNCHER.read_bytes(), repl.digest().encode(), "\0".join(arguments).encode()):
+        digest.update(len(part).to_bytes(8, "little") + part)
+    return digest.hexdigest()[:12]
 
 
 def is_whole(path: Path, thorough: bool = False) -> bool:
@@ -106,37 +124,56 @@ def check_modules(installation: Installation, modules: Sequence[str]) -> None:
 
 
 def _make(installation: Installation, path: Path, wanted: Wanted, progress: Progress) -> None:
+    code = _ensure_code(installation, progress)
     said = " ".join((*wanted.modules, *wanted.options))
     progress.stage(f"starting Lean once ({said})")
+    # Whole libraries are part of the installation; for what a file wants besides, it has its time.
+    seconds = BOOT_SECONDS if wanted.is_whole else wanted.seconds
     scratch = path.with_suffix(".new")
-    spec = boot_spec(installation, scratch, wanted.arguments)
-    scratch.with_suffix(".lean").write_text(repl.source())
+    _run(boot_spec(installation, scratch, code, wanted.arguments), path, seconds, f"start with {said}")
+
+
+def _ensure_code(installation: Installation, progress: Progress) -> Path:
+    """The REPL, compiled: now, if it is not there or not whole."""
+    path = code_path(installation)
+    held = lock(path)
     try:
-        # Whole libraries are part of the installation; for what a file wants besides, it has its time.
-        result = _run(spec, BOOT_SECONDS if wanted.is_whole else wanted.seconds)
+        if not is_whole(path, thorough=True):
+            progress.stage("compiling the REPL")
+            source, scratch = path.with_suffix(".lean"), path.with_suffix(".new")
+            source.write_text(repl.packing(), encoding="utf-8")
+            try:
+                _run(pack_spec(installation, scratch, source), path, BOOT_SECONDS, "compile the REPL")
+            finally:
+                source.unlink(missing_ok=True)
+        os.utime(path.with_suffix(".json"))
+    finally:
+        held.release()
+    return path
+
+
+def _run(spec: LaunchSpec, path: Path, seconds: float, what: str) -> None:
+    """Run what writes `path`, but with the suffix `.new`."""
+    scratch = path.with_suffix(".new")
+    try:
+        result = subprocess.run(
+            spec.command, env=dict(spec.env), cwd=spec.cwd, stdin=subprocess.DEVNULL,
+            capture_output=True, text=True, errors="replace", timeout=seconds, check=False,
+        )  # fmt: skip
         if result.returncode or not scratch.exists():
             raise SetupError(
-                f"Lean did not start with {said}: {_reason(result.stderr)}",
+                f"Lean did not {what}: {_reason(result.stderr)}",
                 hint="burn-qed lean install --force makes the installation anew",
             )
         scratch.replace(path)
         write_last(path.with_suffix(".json"), json.dumps(record(path)))
-    finally:
-        scratch.unlink(missing_ok=True)
-        scratch.with_suffix(".lean").unlink(missing_ok=True)
-
-
-def _run(spec: LaunchSpec, seconds: float) -> subprocess.CompletedProcess[str]:
-    try:
-        return subprocess.run(
-            spec.command, env=dict(spec.env), cwd=spec.cwd, stdin=subprocess.DEVNULL,
-            capture_output=True, text=True, errors="replace", timeout=seconds, check=False,
-        )  # fmt: skip
     except subprocess.TimeoutExpired:
         raise SetupError(
-            f"Lean did not start within {seconds:.0f} s",
+            f"Lean did not {what} within {seconds:.0f} s",
             hint="burn-qed lean install MODULE… starts it once, and keeps that",
         ) from None
+    finally:
+        scratch.unlink(missing_ok=True)
 
 
 def _reason(text: str) -> str:
@@ -158,6 +195,7 @@ def _drop_old(folder: Path) -> None:
     newest = sorted(folder.glob("*.memory"), key=used, reverse=True)
     whole = [path for path in newest if WHOLE.issuperset(path.stem.split("-")[:-1])]
     others = [path for path in newest if path not in whole]
-    for path in (*whole[KEPT:], *others[KEPT_OTHERS:]):
+    codes = sorted(folder.glob(f"*{CODE}"), key=used, reverse=True)
+    for path in (*whole[KEPT:], *others[KEPT_OTHERS:], *codes[KEPT_CODES:]):
         path.unlink(missing_ok=True)
         path.with_suffix(".json").unlink(missing_ok=True)

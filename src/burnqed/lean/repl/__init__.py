@@ -14,17 +14,29 @@ PARTS = (
     "Frontend", "Holes", "Outline", "Start", "Trace", "Export", "Compare",
     "Check", "Serve", "Main",
 )  # fmt: skip
+# A command behind them, for the embedded Lean: it writes what they were compiled to.
+PACK = "Pack"
 # Requests answered before the embedded Lean's memory is kept: they build indices and caches once.
 WARM_UP = Path(__file__).with_name("warmup.txt")
+
+
+def _joined(parts: tuple[str, ...]) -> str:
+    folder = Path(__file__).parent
+    return "\n".join((folder / f"{part}.lean").read_text(encoding="utf-8") for part in parts)
 
 
 @cache
 def source() -> str:
     """The whole program."""
-    folder = Path(__file__).parent
-    return "\n".join((folder / f"{part}.lean").read_text(encoding="utf-8") for part in PARTS)
+    return _joined(PARTS)
+
+
+@cache
+def packing() -> str:
+    """The program, which when elaborated is written to a file."""
+    return _joined((*PARTS, PACK))
 
 
 def digest() -> str:
     """Names a version of the REPL and of what it is warmed up with."""
-    return hashlib.sha256(source().encode() + WARM_UP.read_bytes()).hexdigest()[:12]
+    return hashlib.sha256(packing().encode() + WARM_UP.read_bytes()).hexdigest()[:12]
