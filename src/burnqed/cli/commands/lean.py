@@ -13,7 +13,7 @@ import typer
 from rich.table import Table
 
 from burnqed.cli import carrying, tables
-from burnqed.cli.compose import JsonOption
+from burnqed.cli.options import JsonOption
 from burnqed.core.cache import cache_root
 from burnqed.core.errors import InputError, SetupError
 from burnqed.lean import toolchain
