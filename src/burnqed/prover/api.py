@@ -10,7 +10,7 @@ from typing import Any
 import msgspec
 
 from burnqed.core.config import build, validated
-from burnqed.core.errors import InfrastructureError, InputError
+from burnqed.core.errors import InfrastructureError, InputError, StatementError
 from burnqed.data.index import TheoremIndex, parse_index
 from burnqed.evaluation.compare import Comparison
 from burnqed.evaluation.compare import compare as compare_results
@@ -19,7 +19,7 @@ from burnqed.prover import checking, evaluating
 from burnqed.prover.checking import SECONDS, Checked
 from burnqed.prover.config import Config, EvalConfig, LeanConfig
 from burnqed.prover.loops import outside
-from burnqed.prover.results import Result
+from burnqed.prover.results import Result, refused
 from burnqed.prover.task import Task, refuse_danger, task_of
 from burnqed.prover.warm import Prover, configuration
 from burnqed.prover.watching import Quiet, Watcher
@@ -32,15 +32,23 @@ def prove(statement: str | Path, config: Config | None = None, **settings: Any) 
 
     The settings are those of `Config`. A `Prover` proves many without starting Lean each time.
     """
-    task = task_of(statement)
-    with Prover(_for(task, configuration(config, settings))) as prover:
+    task, wanted = task_of(statement), configuration(config, settings)
+    try:
+        wanted = _for(task, wanted)
+    except StatementError as error:
+        return refused(task, error)
+    with Prover(wanted) as prover:
         return prover.prove(task)
 
 
 async def prove_async(statement: str | Path, config: Config | None = None, **settings: Any) -> Result:
     """The same as `prove`, in the running event loop."""
-    task = task_of(statement)
-    async with Prover(_for(task, configuration(config, settings))) as prover:
+    task, wanted = task_of(statement), configuration(config, settings)
+    try:
+        wanted = _for(task, wanted)
+    except StatementError as error:
+        return refused(task, error)
+    async with Prover(wanted) as prover:
         return await prover.prove_async(task)
 
 
