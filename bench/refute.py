@@ -13,7 +13,6 @@ import time
 from statistics import median
 from unittest.mock import patch
 
-from burnqed.cli import sets
 from burnqed.core.types import Theorem
 from burnqed.evaluation import doubt
 from burnqed.evaluation.prove import Prover, prove
@@ -23,6 +22,7 @@ from burnqed.lean.refute import Refutation, refute
 from burnqed.lean.session import Session
 from burnqed.lean.toolchain import embedded
 from burnqed.policy.portfolio import Portfolio
+from burnqed.prover.sets import chosen
 from burnqed.search.budget import Budget
 
 
@@ -41,9 +41,9 @@ class Timed:
 
 
 async def measure(every: int, nodes: int) -> None:
-    index = sets.chosen("qed-core", None, None)
+    index = chosen("qed-core")
     with Terminal() as progress:
-        launch = embedded(progress).launch(sets.modules_of(index, None))
+        launch = embedded(progress).launch(("Init", *index.imports))
     timed = Timed()
     whole, shares, outcomes = 0.0, [], []
     with patch.object(doubt, "refute", timed):

@@ -14,7 +14,6 @@ import asyncio
 import time
 from dataclasses import dataclass
 
-from burnqed.cli.policies import choice
 from burnqed.core.types import Proposition, Theorem
 from burnqed.evaluation.prove import HEARTBEATS
 from burnqed.lean.embedded.progress import Terminal
@@ -22,6 +21,7 @@ from burnqed.lean.pool import Pool, run_sync
 from burnqed.lean.session import open_session
 from burnqed.lean.toolchain import embedded
 from burnqed.policy.portfolio import Portfolio
+from burnqed.prover.policies import choice
 from burnqed.search.best_first import Searched, Settings, best_first
 from burnqed.search.budget import Budget
 

@@ -21,6 +21,7 @@ LAYERS = (
     ("trajectories",),
     ("value",),
     ("training", "evaluation"),
+    ("prover",),
     ("iteration", "cluster"),
     ("report",),
     ("web",),
@@ -64,6 +65,14 @@ def test_imports_point_down(path: Path) -> None:
         room = room_of(module)
         if room and room != parts[0]:
             assert HEIGHT[room] < HEIGHT[parts[0]], f"{parts[0]} imports {module}"
+
+
+def test_only_the_command_line_knows_the_command_line() -> None:
+    """A default that a bench or a script needs is at a setting, and not at an option."""
+    others = [*(ROOT / "bench").glob("*.py"), *(ROOT / "examples").glob("*.py"), *modules()]
+    outside = [path for path in others if PACKAGE / "cli" not in path.parents]
+    knowing = {path.name for path in outside for name in imported(path) if room_of(name) == "cli"}
+    assert knowing == {"__main__.py", "data.py"}, "bench/data.py measures the command itself"
 
 
 @pytest.mark.parametrize("path", modules(), ids=lambda p: str(p.relative_to(PACKAGE)))

@@ -11,7 +11,8 @@ from typing import Any
 
 import pytest
 
-from burnqed.cli.commands import eval as eval_command
+from burnqed.cli import tables
+from burnqed.prover.evaluating import read_attempt
 from burnqed.training.decisions import read_lessons
 from burnqed.training.harvest import Rules, harvest
 from burnqed.trajectories.proofs import read_proofs
@@ -98,7 +99,7 @@ def test_an_evaluation_tells(parts: Path, capsys: pytest.CaptureFixture[str]) ->
     damaged = bytearray(path.read_bytes())
     damaged[300] ^= 4
     path.write_bytes(damaged)
-    found = eval_command._read(run, 1)
+    found = read_attempt(run, 1, tables.warn)
     assert len(found.records) == len(THEOREMS)
     assert f"warning: {path} is damaged" in capsys.readouterr().err
 

@@ -20,7 +20,7 @@ from tests.cli.in_process import burn_qed
 
 pytestmark = pytest.mark.timeout(900)
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
-SMALL = ("--budgets", "1,3", "--candidates", "6", "--workers", "2")
+SMALL = ("--policy", "portfolio", "--budgets", "1,3", "--candidates", "6", "--workers", "2")
 
 STATEMENTS = {
     "add_zero": "∀ n : Nat, n + 0 = n",
@@ -192,7 +192,7 @@ def test_more_attempts_go_on_from_those_that_are_there(first: Path, tmp_path: Pa
     ("options", "told"),
     [
         (["--budgets", "10,x"], "no budgets: 10,x"),
-        (["--budgets", "0"], "no budgets: 0"),
+        (["--budgets", "0"], "--budgets is [0]"),
         (["--pass-n", "2", "--temperature", "0"], "2 attempts at temperature 0"),
         (["--leak-rule", "none"], "no leak rule none"),
         (["--split", "test"], "no theorem of made-up is in the split test"),

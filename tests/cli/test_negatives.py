@@ -41,7 +41,18 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     theorems = [{"name": n, "statement": s, "file_path": ""} for n, s in STATEMENTS.items()]
     (here / "set.json").write_text(json.dumps({"theorems": theorems}))
     (here / "other.json").write_text(json.dumps({"theorems": theorems[2:]}))
-    run("search", "--theorems", here / "set.json", "--out", here / "run", "--nodes", "2", "--json")
+    run(
+        "search",
+        "--theorems",
+        here / "set.json",
+        "--out",
+        here / "run",
+        "--nodes",
+        "2",
+        "--policy",
+        "portfolio",
+        "--json",
+    )
     assert {r.theorem for r in read_records(here / "run" / "trajectories") if r.proof} == {
         "add",
         "swap",
@@ -53,6 +64,7 @@ def test_what_was_proved_is_looked_at_and_nothing_twice(place: Path, tmp_path: P
     given = (
         "negatives", place / "run", "--theorems", place / "set.json", "--out", tmp_path / "beside",
         "--min-steps", "1", "--siblings", "2", "--nodes", "2", "--workers", "2",
+        "--policy", "portfolio",
     )  # fmt: skip
     first = told(*given)
     trajectories = tmp_path / "beside" / "trajectories"

@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from burnqed.cli import carrying
 from burnqed.cli.main import app
 from burnqed.core.errors import InputError, SetupError
 from burnqed.data.benchmarks import theorem_set
@@ -19,6 +18,7 @@ from burnqed.lean.embedded import bundle, install, unbundle
 from burnqed.lean.embedded.progress import Silent
 from burnqed.lean.process import LaunchSpec
 from burnqed.policy.models import names, smollm2
+from burnqed.prover import carrying
 from tests.policy.tiny import tiny_llama
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
@@ -65,7 +65,9 @@ def test_a_machine_without_network_and_node_proves_a_theorem(
     index = tmp_path / "mine.json"
     index.write_text(json.dumps(SET), encoding="utf-8")
     here = install.Installation(install.location())
-    items = bundle.lean_items(here) + carrying.carried([str(index)], (), (), every_benchmark=False)
+    items = bundle.lean_items(here) + carrying.carried(
+        [str(index)], (), (), print, every_benchmark=False
+    )
     output = tmp_path / "offline.tar"
     written = bundle.pack(items, output, 50_000_000, Silent(), level=0)
     assert len(written) >= 3  # parts, and their sums
@@ -123,7 +125,7 @@ def carry(to: Path, monkeypatch: pytest.MonkeyPatch, items: list[bundle.Item]) -
 
 
 def models(*given: str | Path, values: tuple[Path, ...] = ()) -> list[bundle.Item]:
-    return carrying.carried((), [str(name) for name in given], values, every_benchmark=False)
+    return carrying.carried((), [str(name) for name in given], values, print, every_benchmark=False)
 
 
 def test_models_go_by_the_same_name_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -171,7 +171,7 @@ def test_what_cannot_be_rewritten_is_refused_before_the_search(tmp_path: Path, c
     file.write_text(DRAFT)
     (file if closed == "the file" else file.parent).chmod(0o555)
     with (
-        patch("burnqed.cli.commands.prove.compose.lean", side_effect=AssertionError),
+        patch("burnqed.prover.leans.set_up", side_effect=AssertionError),
         bound_by_permissions(),
     ):
         done = burn_qed("prove", file, "--write", code=2)
@@ -210,7 +210,7 @@ def test_proofs_that_cannot_be_written_are_printed(
             file.parent.chmod(0o555)
         return result
 
-    with patch("burnqed.cli.commands.prove.prove_file", meanwhile), bound_by_permissions():
+    with patch("burnqed.prover.task.prove_file", meanwhile), bound_by_permissions():
         done = burn_qed("prove", file, "--write", *options, code=code)
     assert told in done.stderr
     source = json.loads(done.stdout)["source"] if options else done.stdout

@@ -12,13 +12,13 @@ from typing import Any
 
 import pytest
 
-from burnqed.cli import compose
-from burnqed.cli.policies import Choice, choice
 from burnqed.core.errors import BurnQedError, InputError
 from burnqed.evaluation.results import read_result
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Toolchain
 from burnqed.policy.ranked.weights import load, save, untrained
+from burnqed.prover.leans import Lean
+from burnqed.prover.policies import Choice, choice
 from burnqed.training.order import learn_order
 from burnqed.trajectories.store import iter_rows, read_records
 from tests.cli.in_process import burn_qed
@@ -220,7 +220,7 @@ def test_the_library_that_comes_along_is_not_read(
     """Nobody waits for it, and nothing is written. That of a project is its own."""
     monkeypatch.setenv("BURN_QED_CACHE", str(tmp_path))
     nowhere = LaunchSpec(("/nowhere",), {})
-    assert len(compose.library(toolchain, nowhere, ("Init",), None, 1).names) > 20_000
+    assert len(Lean(toolchain, nowhere, ("Init",)).library(1).names) > 20_000
     assert list(tmp_path.iterdir()) == []
     with pytest.raises(BurnQedError, match="/nowhere"):
-        compose.library(toolchain, nowhere, ("Init",), tmp_path, 1)
+        Lean(toolchain, nowhere, ("Init",), tmp_path).library(1)

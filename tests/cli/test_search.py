@@ -31,7 +31,7 @@ from tests.cli.in_process import Done, burn_qed
 
 pytestmark = pytest.mark.timeout(900)
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
-SMALL = ("--nodes", "2", "--candidates", "4", "--workers", "2")
+SMALL = ("--policy", "portfolio", "--nodes", "2", "--candidates", "4", "--workers", "2")
 PATIENCE = 120.0  # seconds until a search has surely done something
 
 PROVABLE = [

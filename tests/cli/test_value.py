@@ -60,7 +60,7 @@ def run(*arguments: str | Path) -> Result:
 def search(place: Path, out: Path, *options: str | Path) -> tuple[Result, dict[str, Any]]:
     done = run(
         "search", "--theorems", place / "set.json", "--out", out, "--nodes", "3", "--workers", "1",
-        "--json", *options,
+        "--json", *options, *(() if "--model" in options else ("--policy", "portfolio")),
     )  # fmt: skip
     return done, json.loads((out / "manifest.json").read_text())
 
@@ -106,6 +106,7 @@ def test_one_that_ranks_no_better_is_not_used_and_the_user_is_told(place: Path, 
 def test_with_and_without_are_compared(place: Path, tmp_path: Path, policy: str) -> None:
     options: tuple[str | Path, ...] = (
         "--budgets", "1,3", "--value", place / "no-better", "--ablate", "--workers", "1",
+        "--policy", policy,
         *(("--model", place / "model", "--tactic-tokens", "8") if policy == "local" else ()),
     )  # fmt: skip
     out = tmp_path / "run"

@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace as changed
 from tests.evaluation.samples import result_of
 
 from burnqed.evaluation.results import IterationResult
@@ -42,7 +43,7 @@ def test_a_baseline_has_to_prove_something_and_not_all() -> None:
 
 
 def test_nothing_is_said_of_a_baseline_that_is_half_done() -> None:
-    two = replace(CONFIG, eval=Eval(sets=("made-up", "another")))
+    two = changed(CONFIG, eval=Eval(sets=("made-up", "another")))
     assert "baseline" not in {gate.name for gate in gates_of(two, [iteration(BASELINE, 3)], {})}
 
 
@@ -120,7 +121,7 @@ def test_the_arm_that_counts_is_chosen_by_the_verdict_and_not_by_the_score() -> 
 
 def ended(*solved: int, patience: int = 2, min_gain: int = 1) -> str:
     turns = tuple(iteration(number, proved) for number, proved in enumerate(solved, start=BASELINE))
-    config = replace(CONFIG, stop=Stop(patience=patience, min_gain=min_gain))
+    config = changed(CONFIG, stop=Stop(patience=patience, min_gain=min_gain))
     return why_end(config, History("run", {}, 9, turns))
 
 

@@ -118,7 +118,8 @@ def test_an_error_code_of_one_that_came_to_its_end_is_no_failure(tmp_path: Path)
     """A search says with its code that some theorems failed, and with its summary that it ended."""
     unread = {"theorems": [{"name": "odd", "statement": "", "error": "nobody can read it"}]}
     (tmp_path / "odd.json").write_text(json.dumps(unread))
-    command = ("search", "--theorems", "odd.json", "--nodes", "1", "--out", "searched")
+    command = ("search", "--theorems", "odd.json", "--nodes", "1", "--policy", "portfolio", "--out",
+               "searched")  # fmt: skip
     looking = run(tmp_path, Stage(0, "search-1", command, "searched", resumes=True))
     assert looking.told[-1].startswith("search-1 done: with errors")
 

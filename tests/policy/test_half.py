@@ -15,9 +15,8 @@ import torch
 
 from burnqed.policy.models import cpu
 from burnqed.policy.models.load import load
-from burnqed.training.lora import Adapting
+from burnqed.training.plans import Adapting, PolicyPlan
 from burnqed.training.policy import Job, train_policy
-from burnqed.training.sft import Plan
 from tests.cli.in_process import burn_qed
 from tests.policy.stand_in import ALL, Stand
 from tests.training.samples import Watcher, pairs, write_jsonl, write_run
@@ -59,7 +58,7 @@ def test_a_training_goes_on_and_says_so_once(
     stand.does(DIES)
     data = write_jsonl(tmp_path / "pairs.jsonl", pairs(40))
     job = Job(
-        data=(data,), base=str(saved), plan=Plan(steps=1), adapting=adapting, dtype="bf16",
+        data=(data,), base=str(saved), plan=PolicyPlan(steps=1), adapting=adapting, dtype="bf16",
         prompt="colons", max_length=256, tactic_tokens=32, matched=0,
     )  # fmt: skip
     watcher = Watcher()
@@ -100,7 +99,10 @@ def test_doctor_has_a_line(stand: Stand, does: dict[str, str], ok: bool | None, 
     assert (line["ok"], line["found"]) == (ok, found)
 
 
-PREPARE = "from burnqed.cli import policies\npolicies.prepare(policies.choice('local', {!r}), None)"
+PREPARE = """
+from burnqed.prover import policies
+policies.prepare(policies.choice('local', {!r}), None, None, print)
+"""
 MAIN = "from burnqed.cli.main import main\nmain()"
 
 

@@ -13,8 +13,9 @@ import torch
 
 from burnqed.core.errors import CorruptError, InfrastructureError
 from burnqed.training import ebm
-from burnqed.training.ebm import Loop, Material, Plan, Told, evaluate
+from burnqed.training.ebm import Loop, Material, Told, evaluate
 from burnqed.training.log import read_log
+from burnqed.training.plans import ValuePlan
 from burnqed.training.rivals import Places
 from burnqed.value.encoder import EncoderName
 from burnqed.value.energy import COLDEST, EnergyHead, HeadConfig
@@ -66,7 +67,7 @@ def loop(material: Material, out: Path, conditioned: bool = True, **plan: Any) -
     head = EnergyHead(HeadConfig(WIDTH, conditioned))
     head.standardise(material.embeddings)
     out.mkdir(exist_ok=True)
-    return Loop(head, NAME, "models/a", material, Plan(**plan), out)
+    return Loop(head, NAME, "models/a", material, ValuePlan(**plan), out)
 
 
 def run(made: Loop) -> list[dict[str, Any]]:
@@ -156,7 +157,7 @@ def test_stopped_and_resumed_it_is_the_same_training(tmp_path: Path, stops: tupl
             file.write('{"kind": "train", "step": 999, "loss": 9.0}\n{"kind": "tr')
         torch.manual_seed(after)  # another process draws other noise
         head = read_head(out / "checkpoint").head.requires_grad_(True)
-        made = Loop(head, NAME, "models/a", material, Plan(**plan), out, out / "checkpoint")
+        made = Loop(head, NAME, "models/a", material, ValuePlan(**plan), out, out / "checkpoint")
     run(made)
     assert weights(made.head) == weights(whole.head)
     assert weights(read_head(out / "best").head) == weights(read_head(whole.out / "best").head)

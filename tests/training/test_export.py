@@ -16,10 +16,8 @@ from burnqed.policy.models.load import attach, load
 from burnqed.policy.prompt import PromptSettings, prompt_ids
 from burnqed.training import export as exporting
 from burnqed.training.export import STATES, export, greedy, logits_of
-from burnqed.training.lora import Adapting
-from burnqed.training.pairs import Mixture
+from burnqed.training.plans import Adapting, Mixture, PolicyPlan
 from burnqed.training.policy import Job, train_policy
-from burnqed.training.sft import Plan
 from tests.policy.tiny import tiny_llama
 from tests.training.samples import Watcher, pairs, write_jsonl
 
@@ -40,7 +38,7 @@ def trained(tmp_path_factory: pytest.TempPathFactory) -> Path:
         base=str(tiny_llama(here / "base")),
         mixture=Mixture(val_share=0.2),
         adapting=Adapting(dropout=0.0),
-        plan=Plan(batch=16, accumulate=1, steps=100, lr=1e-2, eval_every=30),
+        plan=PolicyPlan(batch=16, accumulate=1, steps=100, lr=1e-2, eval_every=30),
         dtype="fp32",
         prompt="colons",
         max_length=256,

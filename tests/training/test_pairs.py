@@ -10,7 +10,8 @@ import pytest
 
 from burnqed.core.errors import InputError
 from burnqed.data.splits import split_of
-from burnqed.training.pairs import Mixture, Pair, Source, choose, read_source
+from burnqed.training.pairs import Pair, Source, choose, read_source
+from burnqed.training.plans import Mixture
 from burnqed.trajectories.store import iter_rows, read_records
 from tests.training.samples import pairs, write_jsonl, write_run
 

@@ -19,9 +19,9 @@ from burnqed.policy.ranked.retrieval import Retriever, Shared
 from burnqed.policy.ranked.shapes import shape_row
 from burnqed.policy.ranked.weights import WORD_ROWS, Weights, untrained
 from burnqed.policy.ranked.words import bucket
-from burnqed.training import order, retrieval
 from burnqed.training.decisions import Decision, Lessons, Step, read_lessons
 from burnqed.training.order import Choice, learn_order, measured
+from burnqed.training.plans import OrderEffort, RetrievalEffort
 from burnqed.training.retrieval import Use, learn_retrieval, recall
 from tests.training.lessons import Tried, run
 
@@ -170,7 +170,7 @@ LIBRARY = Library(
     ),
 )
 USES = [Use("⊢ Sun" if i % 2 else "⊢ Moon", (i,), None) for i in range(COUNT - 2)]
-EFFORT = retrieval.Effort(epochs=20, lr=5e-3)  # few uses, so larger steps
+EFFORT = RetrievalEffort(epochs=20, lr=5e-3)  # few uses, so larger steps
 
 
 def kinds_found(weights: Weights, state: str) -> list[str]:
@@ -222,7 +222,7 @@ def test_it_ends_when_it_is_told_to() -> None:
         return len(heard) == 2
 
     learn_retrieval(LIBRARY, Shared(LIBRARY), USES, EFFORT, told)
-    learn_order(untrained(), [choice("simp", "omega", works=1)], [], order.Effort(), lambda: True)
+    learn_order(untrained(), [choice("simp", "omega", works=1)], [], OrderEffort(), lambda: True)
     assert len(heard) == 2
 
 
@@ -242,20 +242,20 @@ def choice(*tactics: str, works: int, word: str = "Nat") -> Choice:
 
 def test_what_works_comes_first() -> None:
     choices = [choice("simp", "decide", "omega", works=2), choice("omega", "simp", works=0)] * 20
-    weights, epoch = learn_order(untrained(), choices, choices[:2], order.Effort(), never)
+    weights, epoch = learn_order(untrained(), choices, choices[:2], OrderEffort(), never)
     assert 0 < epoch <= 40
     before, after = measured(untrained(), choices), measured(weights, choices)
     assert (before["top1"], after["top1"]) == (0.5, 1.0)
     assert after["loss"] < before["loss"]
     assert before["top4"] == after["top4"] == 1.0
-    again, _ = learn_order(untrained(), choices, choices[:2], order.Effort(), never)
+    again, _ = learn_order(untrained(), choices, choices[:2], OrderEffort(), never)
     assert again.identity == weights.identity
 
 
 def test_what_works_may_depend_on_the_state() -> None:
     sun = [choice("simp", "omega", works=0, word="Sun")] * 20
     moon = [choice("simp", "omega", works=1, word="Moon")] * 20
-    weights, _ = learn_order(untrained(), [*sun, *moon], [sun[0], moon[0]], order.Effort(), never)
+    weights, _ = learn_order(untrained(), [*sun, *moon], [sun[0], moon[0]], OrderEffort(), never)
     assert measured(weights, [sun[0], moon[0]])["top1"] == 1.0
 
 
@@ -264,9 +264,9 @@ def test_what_only_makes_it_worse_is_not_kept() -> None:
     choices = [choice("simp", "omega", works=1)] * 20
     checks = [choice("simp", "omega", works=0)] * 5
     begin = replace(untrained(), scale=np.full(1, 3.0, dtype=np.float32))
-    weights, epoch = learn_order(begin, choices, checks, order.Effort(), never)
+    weights, epoch = learn_order(begin, choices, checks, OrderEffort(), never)
     assert epoch == 0
     assert measured(weights, checks) == measured(untrained(), checks)
     assert weights.scale == begin.scale, "what was learnt before about lemmas is still there"
-    _, last = learn_order(begin, choices, [], order.Effort(epochs=3), never)
+    _, last = learn_order(begin, choices, [], OrderEffort(epochs=3), never)
     assert last == 3, "with nothing to choose by, the last"

@@ -15,9 +15,9 @@ from burnqed.policy.ranked.library import Library
 from burnqed.policy.ranked.retrieval import Retriever
 from burnqed.policy.ranked.shapes import shape_row
 from burnqed.policy.ranked.weights import load, untrained
-from burnqed.training import order, retrieval
 from burnqed.training.decisions import Decision
 from burnqed.training.pairs import is_validation
+from burnqed.training.plans import OrderEffort, RetrievalEffort
 from burnqed.training.ranker import Job, _choice, train_ranker
 from tests.training.lessons import Tried, run
 from tests.training.samples import Watcher
@@ -42,7 +42,7 @@ def taught(directory: Path, count: int = COUNT) -> Path:
 
 
 def job(*runs: Path, seed: int = 0, **more: Any) -> Job:
-    efforts = retrieval.Effort(epochs=2, seed=seed), order.Effort(epochs=20, lr=0.05, seed=seed)
+    efforts = RetrievalEffort(epochs=2, seed=seed), OrderEffort(epochs=20, lr=0.05, seed=seed)
     return Job(runs, retrieval=efforts[0], order=efforts[1], **more)
 
 

@@ -19,12 +19,11 @@ from burnqed.policy.prompt import PromptSettings, read_settings
 from burnqed.training import checkpoints
 from burnqed.training.checkpoints import publish_directory, read_progress, recover
 from burnqed.training.log import read_log
-from burnqed.training.lora import Adapting
 from burnqed.training.loss import TacticLoss
-from burnqed.training.pairs import Mixture
+from burnqed.training.plans import Adapting, Mixture, PolicyPlan
 from burnqed.training.policy import Job, train_policy
 from burnqed.training.schedule import lr_at
-from burnqed.training.sft import Plan, Progress
+from burnqed.training.sft import Progress
 from tests.policy.tiny import tiny_llama
 from tests.training.samples import Watcher, pairs, write_jsonl, write_run
 
@@ -47,7 +46,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_jsonl(tmp_path_factory.mktemp("data") / "pairs.jsonl", pairs(160))
 
 
-def job(model: Path, data: Path, plan: Plan, **more: Any) -> Job:
+def job(model: Path, data: Path, plan: PolicyPlan, **more: Any) -> Job:
     settings: dict[str, Any] = {
         "adapting": FULL, "mixture": Mixture(val_share=0.2), **SMALL, **more,
     }  # fmt: skip
@@ -65,7 +64,7 @@ def losses(out: Path, kind: str = "train", key: str = "loss") -> list[float]:
 
 
 def test_it_learns_and_beats_the_baseline(tmp_path: Path, model: Path, data: Path) -> None:
-    plan = Plan(batch=16, accumulate=1, steps=80, lr=1e-2, eval_every=20)
+    plan = PolicyPlan(batch=16, accumulate=1, steps=80, lr=1e-2, eval_every=20)
     result = run(job(model, data, plan), tmp_path / "out")
     assert result["val_loss"] < 0.5 * result["baseline_val_loss"] < 0.5 * result["first_val_loss"]
     assert result["val_accuracy"] > 0.8
@@ -86,7 +85,7 @@ def test_it_learns_and_beats_the_baseline(tmp_path: Path, model: Path, data: Pat
 def test_what_is_told_of_a_step_is_its_own_evaluation(tmp_path: Path, model: Path, data: Path) -> None:
     """The last that was told was once the evaluation before the last."""
     watcher = Watcher()
-    plan = Plan(batch=16, accumulate=1, steps=10, lr=1e-2, eval_every=3)
+    plan = PolicyPlan(batch=16, accumulate=1, steps=10, lr=1e-2, eval_every=3)
     result = train_policy(job(model, data, plan), tmp_path / "out", watcher, resume=False)
     assert result is not None
     logged = {
@@ -103,7 +102,7 @@ def test_accumulation_changes_nothing(tmp_path: Path, model: Path, data: Path) -
     curves = []
     for batch, accumulate in ((8, 1), (1, 8), (3, 1)):
         out = tmp_path / f"{batch}"
-        plan = Plan(batch=batch, accumulate=accumulate, steps=12, lr=3e-3, eval_every=6)
+        plan = PolicyPlan(batch=batch, accumulate=accumulate, steps=12, lr=3e-3, eval_every=6)
         run(job(model, data, plan), out)
         curves.append((losses(out), losses(out, "eval", "val_loss")))
     for ours, theirs in zip(curves[0], curves[1], strict=True):
@@ -116,7 +115,7 @@ def test_a_stopped_training_goes_on_as_if_nothing_had_been(
     tmp_path: Path, model: Path, data: Path, method: Any
 ) -> None:
     adapting = Adapting(method, dropout=0.3)
-    plan = Plan(batch=4, accumulate=2, steps=15, lr=3e-3, eval_every=4, save_every=6)
+    plan = PolicyPlan(batch=4, accumulate=2, steps=15, lr=3e-3, eval_every=4, save_every=6)
     asked = job(model, data, plan, adapting=adapting)
     whole = run(asked, tmp_path / "whole")
     out = tmp_path / "stopped"
@@ -152,7 +151,7 @@ def test_a_stopped_training_goes_on_as_if_nothing_had_been(
 
 
 def test_an_adapter_is_trained_and_continued(tmp_path: Path, model: Path, data: Path) -> None:
-    plan = Plan(batch=8, accumulate=1, steps=10, lr=1e-2, eval_every=10)
+    plan = PolicyPlan(batch=8, accumulate=1, steps=10, lr=1e-2, eval_every=10)
     first = run(job(model, data, plan, adapting=Adapting(rank=4)), tmp_path / "first")
     assert first["trained_parameters"] < 0.3 * first["parameters"]
     best = tmp_path / "first" / "best"
@@ -180,7 +179,7 @@ def test_an_adapter_is_trained_and_continued(tmp_path: Path, model: Path, data: 
 
 def test_what_was_found_has_a_loss_of_its_own(tmp_path: Path, model: Path, data: Path) -> None:
     found = write_run(tmp_path / "run", range(60))
-    plan = Plan(batch=8, accumulate=1, steps=4, eval_every=2)
+    plan = PolicyPlan(batch=8, accumulate=1, steps=4, eval_every=2)
     mixture = Mixture(extra_weight=3, base_sample=40, val_share=0.2)
     result = run(job(model, data, plan, extra=(found,), mixture=mixture), tmp_path / "out")
     assert result["val_trajectory_examples"] > 0
@@ -191,7 +190,7 @@ def test_what_was_found_has_a_loss_of_its_own(tmp_path: Path, model: Path, data:
 
 @pytest.mark.parametrize("content", [b"", b"no pickle", b"\x80\x02]q\x00."])
 def test_a_spoilt_checkpoint_is_told(tmp_path: Path, model: Path, data: Path, content: bytes) -> None:
-    plan = Plan(batch=8, accumulate=1, steps=2, eval_every=5)
+    plan = PolicyPlan(batch=8, accumulate=1, steps=2, eval_every=5)
     asked, out = job(model, data, plan), tmp_path / "out"
     run(asked, out)
     (out / "result.json").write_text('{"val_')
@@ -207,7 +206,7 @@ def test_a_spoilt_checkpoint_is_told(tmp_path: Path, model: Path, data: Path, co
 
 
 def test_without_validation_the_last_is_the_best(tmp_path: Path, model: Path, data: Path) -> None:
-    plan = Plan(batch=8, accumulate=1, steps=3)
+    plan = PolicyPlan(batch=8, accumulate=1, steps=3)
     result = run(job(model, data, plan, mixture=Mixture(val_share=0.0)), tmp_path / "out")
     assert (result["val_loss"], result["baseline_val_loss"], result["best_step"]) == (None, None, 3)
     assert load(tmp_path / "out" / "best", "cpu", "float32")
@@ -226,7 +225,7 @@ def test_a_loss_that_is_no_number_ends_it(
         return loss * (math.nan if calls > 5 and self.training else 1.0), correct
 
     monkeypatch.setattr(TacticLoss, "forward", breaks)
-    plan = Plan(batch=8, accumulate=1, steps=12, eval_every=12, save_every=2)
+    plan = PolicyPlan(batch=8, accumulate=1, steps=12, eval_every=12, save_every=2)
     with pytest.raises(InfrastructureError, match="step 6: the loss is nan"):
         run(job(model, data, plan), tmp_path / "out")
     assert read_progress(tmp_path / "out" / "checkpoint", Progress).step == 4
@@ -250,12 +249,12 @@ def test_the_learning_rate_rises_and_falls(steps: int, warmup: float) -> None:
 def test_a_model_too_short_for_the_prompts_is_refused(tmp_path: Path, data: Path) -> None:
     short = tiny_llama(tmp_path / "short", positions=128)
     with pytest.raises(InputError, match="reads 128 tokens") as caught:
-        run(job(short, data, Plan(steps=1)), tmp_path / "out")
+        run(job(short, data, PolicyPlan(steps=1)), tmp_path / "out")
     assert caught.value.hint == "--max-length 128"
     with pytest.raises(InputError, match="leaves no room"):
-        run(job(short, data, Plan(steps=1), max_length=32), tmp_path / "out")
+        run(job(short, data, PolicyPlan(steps=1), max_length=32), tmp_path / "out")
     # Nothing was begun, so the next try may be another one.
-    assert run(job(short, data, Plan(steps=1), max_length=128), tmp_path / "out")["steps"] == 1
+    assert run(job(short, data, PolicyPlan(steps=1), max_length=128), tmp_path / "out")["steps"] == 1
 
 
 def test_four_bits_need_their_package(
@@ -263,14 +262,14 @@ def test_four_bits_need_their_package(
 ) -> None:
     monkeypatch.setitem(sys.modules, "bitsandbytes", None)
     with pytest.raises(SetupError, match="bitsandbytes") as caught:
-        run(job(model, data, Plan(steps=1), adapting=Adapting(nf4=True)), tmp_path / "out")
+        run(job(model, data, PolicyPlan(steps=1), adapting=Adapting(nf4=True)), tmp_path / "out")
     assert "pip install bitsandbytes" in caught.value.hint
 
 
 def test_gradients_are_the_same_with_activations_made_twice(
     tmp_path: Path, model: Path, data: Path
 ) -> None:
-    plan = Plan(batch=8, accumulate=1, steps=5, lr=3e-3)
+    plan = PolicyPlan(batch=8, accumulate=1, steps=5, lr=3e-3)
     for method in ("full", "lora"):
         for twice in (False, True):
             adapting = Adapting(method, dropout=0.0, checkpointing=twice)
@@ -280,7 +279,7 @@ def test_gradients_are_the_same_with_activations_made_twice(
 
 
 def test_bfloat16_learns_too(tmp_path: Path, model: Path, data: Path) -> None:
-    plan = Plan(batch=16, accumulate=1, steps=20, lr=1e-2, eval_every=10)
+    plan = PolicyPlan(batch=16, accumulate=1, steps=20, lr=1e-2, eval_every=10)
     asked = replace(job(model, data, plan), dtype="bf16")
     result = run(asked, tmp_path / "out")
     assert result["dtype"] == "bfloat16"

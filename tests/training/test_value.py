@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from burnqed.core.errors import InputError
-from burnqed.training.ebm import Plan
+from burnqed.training.plans import ValuePlan
 from burnqed.training.value import Job, Split, split_groups, train_value
 from burnqed.trajectories.store import iter_rows
 from burnqed.value.calibration import read_calibration
@@ -29,7 +29,7 @@ def one_thread() -> None:
 
 
 def job(*data: Path, **more: Any) -> Job:
-    plan = Plan(**{"epochs": 30, "batch": 16, "eval_every": 20, **more.pop("plan", {})})
+    plan = ValuePlan(**{"epochs": 30, "batch": 16, "eval_every": 20, **more.pop("plan", {})})
     return Job(data=data, plan=plan, **more)
 
 

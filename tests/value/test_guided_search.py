@@ -16,7 +16,7 @@ from burnqed.policy.models.load import load
 from burnqed.search.best_first import Searched, Settings, best_first
 from burnqed.search.budget import Budget
 from burnqed.search.scoring import Scoring
-from burnqed.training.ebm import Plan
+from burnqed.training.plans import ValuePlan
 from burnqed.training.value import Job, train_value
 from burnqed.trajectories.record import Provenance, rows_of
 from burnqed.trajectories.store import open_writer
@@ -87,7 +87,7 @@ async def trained(tmp_path: Path) -> tuple[Scorer, Calibration]:
     tiny_llama(tmp_path / "model")
     loaded = load(tmp_path / "model")
     encoder = LocalEncoder(loaded)
-    job = Job(data=(tmp_path / "run",), val_share=0.4, plan=Plan(steps=200))
+    job = Job(data=(tmp_path / "run",), val_share=0.4, plan=ValuePlan(steps=200))
     result = train_value(job, encoder, tmp_path / "value", Onlooker(), resume=False)
     assert result is not None
     saved = read_head(tmp_path / "value")

@@ -67,7 +67,7 @@ app.command("report")(report.report_command)
 app.command("model")(model.model_command)
 app.command("embed")(embed.embed_command)
 app.command("export")(export.export_command)
-app.command("check")(check.check)
+app.command("check")(check.check_command)
 app.command("doctor")(doctor.doctor)
 app.command(
     "repl",

@@ -1,19 +1,15 @@
-"""Options of the commands that work through a set of theorems."""
+"""Options of the commands that work through a set of theorems, and how these end."""
 
 from __future__ import annotations
 
 import asyncio
-import os
 import signal
-from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from burnqed.cli import compose
-from burnqed.core.errors import InputError
-from burnqed.data.benchmarks import theorem_set
-from burnqed.data.index import TheoremIndex
+from burnqed.cli import tables
+from burnqed.cli.progress import SetProgress
 from burnqed.evaluation.run import LEAN_ERRORS
 
 SetArgument = Annotated[
@@ -22,16 +18,9 @@ SetArgument = Annotated[
         metavar="SET", help="A benchmark's name (`burn-qed data benchmarks`), or an INDEX.json."
     ),
 ]
-SplitOption = Annotated[
-    str | None, typer.Option("--split", help="Only this split of the set: train, val or test.")
-]
-LeakRuleOption = Annotated[
-    str | None,
-    typer.Option(help="For library theorems, instead of the set's own rule: self or module."),
-]
-IterationOption = Annotated[
-    int,
-    typer.Option("--iteration", min=0, help="Of expert iteration, which one it is for; kept with it."),
+SetOption = Annotated[
+    str,
+    typer.Option("--theorems", metavar="SET", help="A benchmark's name, or an INDEX.json."),
 ]
 WithoutOption = Annotated[
     list[str] | None,
@@ -41,35 +30,6 @@ WithoutOption = Annotated[
         help="Leave out the theorems of this set, by name and by what they state; repeatable.",
     ),
 ]
-DepthOption = Annotated[int, typer.Option(min=1, help="Steps from the statement, at most.")]
-SecondsOption = Annotated[
-    float | None,
-    typer.Option(min=0.1, help="Limit per theorem; results then depend on the machine's speed."),
-]
-
-
-def chosen(given: str, leak_rule: str | None, split: str | None) -> TheoremIndex:
-    """The set that the options mean. One without a theorem is a mistake, whatever it is for."""
-    rule = None if leak_rule is None else compose.leak_rule(leak_rule)
-    index = theorem_set(given, rule, split)
-    if not index.entries:
-        raise InputError(
-            f"{given} has no theorem in it",
-            hint='an index is {"theorems": [{"name": …, "statement": …}, …]}: `burn-qed data index`',
-        )
-    return index
-
-
-def modules_of(index: TheoremIndex, imports: list[str] | None) -> tuple[str, ...]:
-    """What Lean has to have loaded for a set."""
-    return tuple(dict.fromkeys(["Init", *(imports or ()), *index.imports]))
-
-
-def check_out(out: Path) -> None:
-    """Whether a run's directory can be there at all, before anything is set up for it."""
-    for place in (out, *out.parents):
-        if os.path.isfile(place):  # noqa: PTH113  (it does not raise where it may not look)
-            raise InputError(f"{place} is a file", hint="give a directory with --out")
 
 
 class Stop:
@@ -91,6 +51,30 @@ class Stop:
             asyncio.get_running_loop().remove_signal_handler(number)
 
 
+class SetWatch:
+    """Warnings and bars on stderr; Ctrl-C and SIGTERM stop."""
+
+    def __init__(self, shown: bool) -> None:
+        self._shown = shown
+        self._stop: Stop | None = None
+
+    @property
+    def signal(self) -> signal.Signals:
+        """What stopped it."""
+        came = self._stop.signal if self._stop else None
+        return came or signal.SIGTERM
+
+    def warn(self, problem: str) -> None:
+        tables.warn(problem)
+
+    def stopping(self) -> asyncio.Event:
+        self._stop = Stop()
+        return self._stop.event
+
+    def bar(self, total: int, done: int, label: str = "") -> SetProgress:
+        return SetProgress(total, done, self._shown, label)
+
+
 def end(errors: set[str]) -> typer.Exit:
     """What a set's errors come to, by kind: Lean's failures weigh more than wrong statements.
 
@@ -104,14 +88,3 @@ def end(errors: set[str]) -> typer.Exit:
     if errors - {"refused", "statement", "unreadable"}:
         return typer.Exit(3)
     return typer.Exit(2 if errors - {"refused"} else 0)
-
-
-def read_budgets(text: str) -> tuple[int, ...]:
-    """`10,30,100`, in order and each once."""
-    try:
-        budgets = tuple(sorted({int(part) for part in text.split(",")}))
-    except ValueError:
-        budgets = (0,)
-    if min(budgets) < 1:
-        raise InputError(f"no budgets: {text}", hint="numbers of nodes, such as 10,30,100")
-    return budgets

@@ -49,6 +49,13 @@ def open_run(
     _refuse_changes(directory, {key: said for key, said in before.items() if key != PLACES}, asked)
 
 
+def check_out(out: Path) -> None:
+    """Refuse a place that cannot be a run's directory, before anything is set up for the run."""
+    for place in (out, *out.parents):
+        if os.path.isfile(place):  # noqa: PTH113  (it does not raise where it may not look)
+            raise InputError(f"{place} is a file", hint="give a directory with --out")
+
+
 def check_resumed(directory: Path, known: Mapping[str, Any]) -> None:
     """Refuse another run as `open_run` does, by what is known before long work makes the rest known."""
     if (directory / MANIFEST).exists():

@@ -1,4 +1,4 @@
-"""What a run of expert iteration is asked to do: one TOML file, a dataclass for each section.
+"""What a run of expert iteration is asked to do: one TOML file, a struct for each section.
 
 The defaults are those of a nano model from nothing: no data set, no pretrained prover, the library's
 own theorems, and the portfolio as the first teacher.
@@ -7,173 +7,183 @@ own theorems, and the portfolio as the first teacher.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
+
+import msgspec
+from msgspec import Meta
+from msgspec.structs import replace
 
 from burnqed.core.cache import brought
-from burnqed.core.config import as_content, overridden, read_toml, sections
+from burnqed.core.config import (
+    AtLeast0,
+    AtLeast1,
+    about,
+    as_content,
+    overridden,
+    read_toml,
+    sections,
+    validated,
+)
 from burnqed.core.errors import ConfigError
+from burnqed.core.types import LeakRule
 from burnqed.data.benchmarks import BENCHMARKS
+from burnqed.evaluation.negatives import Effort
 from burnqed.policy.models.names import is_hub_name
 from burnqed.policy.models.smollm2 import NAME as SMOLLM2
+from burnqed.prover.config import NOISE
+from burnqed.training.plans import NANO, Mixture
 
-NANO = "nano"  # random weights: nothing that could be asked before it is trained
 RANKER = "ranker"  # no language model: rules and lemmas, in an order that is learnt
 RANKED = "ranked"  # the policy that a ranker makes
 PRESETS = ("smoke", "lean-start", "from-nothing")
 TRAIN_NAME = "train"  # theorems/train.json
-_ANY = float("inf")
-_LIMITS: dict[str, dict[str, tuple[float, float]]] = {
-    "run": {"workers": (1, _ANY)},
-    "theorems": {"sample": (0, _ANY)},
-    "teacher": {"nodes": (1, _ANY), "sample": (0, _ANY), "candidates": (1, _ANY)},
-    "data": {"base_sample": (0, _ANY), "extra_weight": (1, _ANY), "easy_share": (0, 1),
-             "val_share": (0, 0.9)},
-    "policy": {"lr": (0, 1), "lr_decay": (1e-6, 1), "first_epochs": (1, _ANY), "epochs": (1, _ANY),
-               "batch": (1, _ANY), "accumulate": (1, _ANY)},
-    "search": {"nodes": (1, _ANY), "escalate": (0.01, 100), "sample": (0, _ANY),
-               "candidates": (1, _ANY), "noise_nodes": (0, _ANY), "noise_temperature": (0.01, 100),
-               "noise_sample": (0, _ANY)},
-    "value": {"first": (1, _ANY), "siblings": (0, _ANY), "beside_nodes": (0, _ANY),
-              "beside_steps": (1, _ANY), "candidates": (1, _ANY), "val_share": (0.01, 0.9)},
-    "eval": {"sample": (0, _ANY), "budgets": (1, _ANY), "candidates": (1, _ANY)},
-    "stop": {"patience": (0, _ANY), "min_gain": (0, _ANY), "errors": (0, 1)},
-}  # fmt: skip
-_CHOICES = (
-    ("theorems", "split", ("train", "val", "test", "")),
-    ("theorems", "leak_rule", ("self", "module")),
-    ("search", "policy", ("mix", "local", RANKED)),
-    ("value", "model", ("words", "policy")),
-    ("run", "device", ("auto", "cpu", "cuda")),
-    ("policy", "nano_size", ("6m", "15m", "30m")),
-)
+
+_MIX = Mixture()
+Nodes = tuple[AtLeast1, ...]
+Share = Annotated[float, Meta(ge=0, le=1)]
 
 
-@dataclass(frozen=True, slots=True)
-class Run:
+class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A section of the TOML file."""
+
+
+class Run(Section, frozen=True, kw_only=True):
     """What all stages share."""
 
-    seed: int = 0
-    workers: int | None = None
-    toolchain: str | None = None
-    device: str = "auto"  # of models in searches; a training takes the GPU if there is one
+    seed: Annotated[int, about("Same seed, same run.")] = 0
+    workers: Annotated[AtLeast1 | None, about("Lean processes to search with.")] = None
+    toolchain: Annotated[str | None, about("embedded, native or pantograph.")] = None
+    device: Annotated[
+        Literal["auto", "cpu", "cuda"],
+        about("Of models in searches; a training takes the GPU if there is one."),
+    ] = "auto"
 
 
-@dataclass(frozen=True, slots=True)
-class Theorems:
+class Theorems(Section, frozen=True, kw_only=True):
     """What is searched for proofs to learn from. Theorems of the held-out sets are always left out."""
 
-    modules: tuple[str, ...] = ("Init", "Std")  # of the library
-    set: str = ""  # an INDEX.json or a benchmark, instead of modules
-    split: str = "train"
-    sample: int = 4000  # so many of them; 0: all
-    leak_rule: str = "self"
+    modules: Annotated[tuple[str, ...], about("Of the library.")] = ("Init", "Std")
+    set: Annotated[str, about("An INDEX.json or a benchmark, instead of modules.")] = ""
+    split: Annotated[Literal["train", "val", "test", ""], about("Only these of the set.")] = "train"
+    sample: Annotated[AtLeast0, about("So many of them; 0: all.")] = 4000
+    leak_rule: Annotated[LeakRule, about("What a new proof of a library theorem may use.")] = "self"
 
 
-@dataclass(frozen=True, slots=True)
-class Teacher:
+class Teacher(Section, frozen=True, kw_only=True):
     """Searches before the first training, by rules: budgets that rise on what is unproved.
 
     What is not in its sample is new to the searches of the iterations.
     """
 
-    nodes: tuple[int, ...] = (1, 4)
-    sample: int = 0  # so many of the theorems; 0: all
-    candidates: int | None = None
+    nodes: Annotated[Nodes, about("Budgets of its rounds.")] = (1, 4)
+    sample: Annotated[AtLeast0, about("So many of the theorems; 0: all.")] = 0
+    candidates: Annotated[AtLeast1 | None, about("Tactics to try at a state.")] = None
 
 
-@dataclass(frozen=True, slots=True)
-class Data:
+class Data(Section, frozen=True, kw_only=True):
     """What the policy learns from.
 
     `base` are files of pairs, such as human proofs; without any, what the teacher proved takes their
     place. What the run's own searches find comes `extra_weight` times beside `base_sample` of them.
     """
 
-    base: tuple[str, ...] = ()
-    base_sample: int = 10_000
-    extra_weight: int = 10
-    easy_share: float = 0.5  # of theorems whose proof is one step
-    val_share: float = 0.1
+    base: Annotated[tuple[str, ...], about("Files of pairs.")] = ()
+    base_sample: Annotated[AtLeast0, about("Pairs of the base to keep.")] = _MIX.base_sample
+    extra_weight: Annotated[AtLeast1, about("Times that found pairs come.")] = _MIX.extra_weight
+    easy_share: Annotated[Share, about("Of theorems whose proof is one step.")] = 0.5
+    val_share: Annotated[
+        Annotated[float, Meta(ge=0, le=0.9)], about("Of the theorems, to validate on.")
+    ] = 0.1
 
 
-@dataclass(frozen=True, slots=True)
-class Policy:
+class Policy(Section, frozen=True, kw_only=True):
     """The model and its training; the learning rate is multiplied by `lr_decay` at each iteration."""
 
-    base: str = NANO
-    nano_size: str = "6m"
-    lr: float = 1e-3
-    lr_decay: float = 0.5
-    first_epochs: int = 12
-    epochs: int = 4
-    batch: int = 64
-    accumulate: int = 1
-    options: tuple[str, ...] = ()  # more of `burn-qed train policy`
+    base: Annotated[str, about("nano, ranker, smollm2, a directory, or a name of the hub.")] = NANO
+    nano_size: Annotated[Literal["6m", "15m", "30m"], about("Parameters of nano.")] = "6m"
+    lr: Annotated[Share, about("Peak learning rate.")] = 1e-3
+    lr_decay: Annotated[Annotated[float, Meta(ge=1e-6, le=1)], about("At each iteration.")] = 0.5
+    first_epochs: Annotated[AtLeast1, about("Of iteration 0.")] = 12
+    epochs: Annotated[AtLeast1, about("Of the later iterations.")] = 4
+    batch: Annotated[AtLeast1, about("Examples at once.")] = 64
+    accumulate: Annotated[AtLeast1, about("Batches to a step.")] = 1
+    options: Annotated[tuple[str, ...], about("More of `burn-qed train policy`.")] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Search:
+class Search(Section, frozen=True, kw_only=True):
     """Searching for proofs to learn from: rounds whose budgets rise, each on what is unproved."""
 
-    policy: str = "mix"
-    nodes: tuple[int, ...] = (4, 16)
-    escalate: float = 1.0  # budgets are multiplied by it at each iteration
-    sample: int = 1000  # theorems to begin an iteration with, of those unproved; 0: all
-    candidates: int | None = None
-    noise_nodes: int = 4  # iteration 0 only; 0: no noise
-    noise_temperature: float = 1.2
-    noise_sample: int = 300
-    options: tuple[str, ...] = ()  # more of `burn-qed search`
+    policy: Annotated[Literal["mix", "local", "ranked"], about("With the trained model.")] = "mix"
+    nodes: Annotated[Nodes, about("Budgets of its rounds.")] = (4, 16)
+    escalate: Annotated[
+        Annotated[float, Meta(ge=0.01, le=100)],
+        about("Budgets are multiplied by it at each iteration."),
+    ] = 1.0
+    sample: Annotated[
+        AtLeast0, about("Theorems to begin an iteration with, of those unproved; 0: all.")
+    ] = 1000
+    candidates: Annotated[AtLeast1 | None, about("Tactics to try at a state.")] = None
+    noise_nodes: Annotated[AtLeast0, about("Iteration 0 only; 0: no noise.")] = 4
+    noise_temperature: Annotated[
+        Annotated[float, Meta(ge=0.01, le=100)], about("What a search with noise samples at.")
+    ] = NOISE
+    noise_sample: Annotated[AtLeast0, about("Theorems to search with noise.")] = 300
+    options: Annotated[tuple[str, ...], about("More of `burn-qed search`.")] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Value:
+class Value(Section, frozen=True, kw_only=True):
     """The value model, from iteration `first` on. `model` is `words`, or `policy` for its own model."""
 
-    first: int = 1
-    model: str = "words"
-    siblings: int = 4
-    beside_nodes: int = 6  # of each sibling's search; 0: no searches beside proofs
-    beside_steps: int = 2  # only beside proofs of so many steps
-    candidates: int | None = None  # of those searches; by itself as [search]
-    val_share: float = 0.4
-    options: tuple[str, ...] = ("--slower",)  # more of `burn-qed train value`
+    first: Annotated[AtLeast1, about("The iteration that begins with it.")] = 1
+    model: Annotated[Literal["words", "policy"], about("What encodes states.")] = "words"
+    siblings: Annotated[AtLeast0, about("To search at each state of a proof.")] = Effort().siblings
+    beside_nodes: Annotated[
+        AtLeast0, about("Of each sibling's search; 0: no searches beside proofs.")
+    ] = 6
+    beside_steps: Annotated[AtLeast1, about("Only beside proofs of so many steps.")] = 2
+    candidates: Annotated[AtLeast1 | None, about("Of those searches; by default as [search].")] = None
+    val_share: Annotated[
+        Annotated[float, Meta(ge=0.01, le=0.9)], about("Of the theorems, not trained on.")
+    ] = 0.4
+    options: Annotated[tuple[str, ...], about("More of `burn-qed train value`.")] = ("--slower",)
 
 
-@dataclass(frozen=True, slots=True)
-class Eval:
+class Eval(Section, frozen=True, kw_only=True):
     """Held-out theorems: never searched for training, whatever the other sections say."""
 
-    sets: tuple[str, ...] = ("core-300", "qed-core")
-    sample: int = 0  # of each set, for a quick look; 0: all
-    budgets: tuple[int, ...] = (30, 100, 300)
-    candidates: int | None = None
-    options: tuple[str, ...] = ()  # more of `burn-qed eval`
+    sets: Annotated[tuple[str, ...], about("Benchmarks, or INDEX.json files.")] = (
+        "core-300", "qed-core",
+    )  # fmt: skip
+    sample: Annotated[AtLeast0, about("Of each set, for a quick look; 0: all.")] = 0
+    budgets: Annotated[Nodes, about("Nodes per theorem.")] = (30, 100, 300)
+    candidates: Annotated[AtLeast1 | None, about("Tactics to try at a state.")] = None
+    options: Annotated[tuple[str, ...], about("More of `burn-qed eval`.")] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
-    """When `run` ends by itself. An `iterate` that is asked for is done whatever these say."""
+class Stop(Section, frozen=True, kw_only=True):
+    """When `run` ends by default. An `iterate` that is asked for is done whatever these say."""
 
-    patience: int = 2  # iterations that may prove no more than one before them; 0: never ends
-    min_gain: int = 1  # held-out theorems that count as more
-    errors: float = 0.05  # share of theorems that may be errors, of whatever kind
+    patience: Annotated[
+        AtLeast0, about("Iterations that may prove no more than one before them; 0: never ends.")
+    ] = 2
+    min_gain: Annotated[AtLeast0, about("Held-out theorems that count as more.")] = 1
+    errors: Annotated[Share, about("Share of theorems that may be errors, of whatever kind.")] = 0.05
 
 
-@dataclass(frozen=True, slots=True)
-class Config:
-    run: Run = field(default_factory=Run)
-    theorems: Theorems = field(default_factory=Theorems)
-    teacher: Teacher = field(default_factory=Teacher)
-    data: Data = field(default_factory=Data)
-    policy: Policy = field(default_factory=Policy)
-    search: Search = field(default_factory=Search)
-    value: Value = field(default_factory=Value)
-    eval: Eval = field(default_factory=Eval)
-    stop: Stop = field(default_factory=Stop)
+class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """All sections."""
+
+    run: Run = Run()
+    theorems: Theorems = Theorems()
+    teacher: Teacher = Teacher()
+    data: Data = Data()
+    policy: Policy = Policy()
+    search: Search = Search()
+    value: Value = Value()
+    eval: Eval = Eval()
+    stop: Stop = Stop()
 
 
 def read_config(given: str, settings: Sequence[str] = ()) -> Config:
@@ -234,19 +244,9 @@ def _placed(config: Config, folder: Path) -> Config:
 
 
 def check(config: Config) -> None:
-    """What the types do not say, before anything is begun; each stage checks its own options."""
-    for section, limits in _LIMITS.items():
-        for key, (low, high) in limits.items():
-            value = getattr(getattr(config, section), key)
-            for one in value if isinstance(value, tuple) else (value,):
-                if one is not None and not low <= one <= high:
-                    end = "or more" if high == _ANY else f"to {high:g}"
-                    raise ConfigError(f"[{section}]: {key} is {one:g}", hint=f"give {low:g} {end}")
-    for section, key, known in _CHOICES:
-        value = getattr(getattr(config, section), key)
-        if value not in known:
-            words = ", ".join(word for word in known if word)
-            raise ConfigError(f"[{section}]: no {key} {value}", hint=f"there are: {words}")
+    """Refuse what makes no sense before anything is begun; each stage checks its own options."""
+    for section in config.__struct_fields__:
+        validated(getattr(config, section), f"[{section}]")
     wrong = [
         (not config.eval.sets, "[eval]: sets is empty", "name a benchmark, such as qed-core"),
         (not config.eval.budgets, "[eval]: budgets is empty", "numbers of nodes, such as [30, 100]"),

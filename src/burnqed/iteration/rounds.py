@@ -14,7 +14,7 @@ from typing import Any
 from burnqed.core.config import as_content
 from burnqed.core.errors import InputError
 from burnqed.data.benchmarks import BENCHMARKS
-from burnqed.iteration.config import NANO, RANKER, Config
+from burnqed.iteration.config import RANKER, Config
 from burnqed.iteration.curriculum import refuse_held_out, refuse_held_out_pairs
 from burnqed.iteration.directory import (
     COMMAND,
@@ -34,6 +34,7 @@ from burnqed.iteration.plan import Due, due, first_incomplete
 from burnqed.iteration.runner import Stopped, Watcher, run_stage
 from burnqed.iteration.stages import TRAIN, folder
 from burnqed.iteration.summary import collect, write_summary
+from burnqed.training.plans import NANO
 
 FORMAT = 1
 _ASIDE = "set_aside"

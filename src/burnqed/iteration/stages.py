@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from burnqed.data.benchmarks import BENCHMARKS, Packaged
-from burnqed.iteration.config import NANO, RANKED, RANKER, TRAIN_NAME, Config, set_name
+from burnqed.iteration.config import RANKED, RANKER, TRAIN_NAME, Config, set_name
 from burnqed.iteration.history import BASELINE
+from burnqed.training.plans import NANO
 
 Status = Literal["done", "skipped"]
 Done = Mapping[tuple[int, str], Status]  # by iteration and stage

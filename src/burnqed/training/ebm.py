@@ -29,6 +29,7 @@ from burnqed.training.checkpoints import (
     read_progress,
     write_checkpoint,
 )
+from burnqed.training.plans import ValuePlan
 from burnqed.training.rivals import Negatives, Places
 from burnqed.training.schedule import lr_at
 from burnqed.value.encoder import EncoderName
@@ -45,26 +46,6 @@ _RAREST = 25  # steps between two evaluations, at least: an epoch may be shorter
 _SHOWN = 2000  # training groups that are evaluated
 _ROWS = 16_384  # states in one pass of an evaluation
 _GAIN_PACE = 10.0  # times the learning rate
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How a head is trained."""
-
-    k: int = 8  # negatives of a positive
-    batch: int = 64  # positives of a step
-    epochs: int | None = None  # by itself 40, and 500 steps at least
-    steps: int | None = None  # instead of epochs
-    lr: float = 2e-3
-    warmup: float = 0.03
-    weight_decay: float = 0.01
-    clip: float = 1.0
-    margin_weight: float = 0.0
-    steps_weight: float = 0.0
-    in_batch: bool = True  # negatives from other theorems, where a theorem has too few of its own
-    patience: int = 10  # evaluations without a better one
-    eval_every: int | None = None  # steps; by itself an epoch
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +141,7 @@ class Loop:
         encoder: EncoderName,
         source: str,
         material: Material,
-        plan: Plan,
+        plan: ValuePlan,
         out: Path,
         resumed: Path | None = None,
     ) -> None:
@@ -309,11 +290,11 @@ class Loop:
         write_checkpoint(self.out, self._write, self.optimizer, self.progress)
 
 
-def _steps(plan: Plan, per_epoch: int) -> int:
+def _steps(plan: ValuePlan, per_epoch: int) -> int:
     return plan.epochs * per_epoch if plan.epochs else max(_EPOCHS * per_epoch, _FEWEST_STEPS)
 
 
-def _optimizer(head: EnergyHead, plan: Plan) -> torch.optim.Optimizer:
+def _optimizer(head: EnergyHead, plan: ValuePlan) -> torch.optim.Optimizer:
     """AdamW; matrices decay, biases do not, and the gain has further to go than any of them."""
     others = [p for p in head.parameters() if p.ndim < 2 and p is not head.log_gain]
     groups = [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import torch
 
@@ -14,21 +14,9 @@ from burnqed.policy.models.checks import fingerprint, read_json
 from burnqed.policy.models.load import Loaded, adapter_tokenizer, attach, computed_in, load
 from burnqed.policy.models.names import ADAPTER, exists, find, find_base
 from burnqed.policy.prompt import PromptSettings, read_settings
+from burnqed.training.plans import Adapting
 
-Method = Literal["lora", "full"]
 MODULES = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
-
-
-@dataclass(frozen=True, slots=True)
-class Adapting:
-    """What of a model is trained, and how it is held in memory."""
-
-    method: Method = "lora"
-    rank: int = 16
-    alpha: int = 32
-    dropout: float = 0.05
-    nf4: bool = False
-    checkpointing: bool = False
 
 
 @dataclass(frozen=True, slots=True)

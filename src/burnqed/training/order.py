@@ -11,6 +11,7 @@ import torch
 
 from burnqed.policy.ranked.retrieval import Bags, Rows
 from burnqed.policy.ranked.weights import SHAPE_ROWS, STATE_WIDTH, WORD_ROWS, Weights
+from burnqed.training.plans import OrderEffort
 from burnqed.training.retrieval import bags
 
 _BATCH = 128
@@ -26,14 +27,6 @@ class Choice:
     weights: np.typing.NDArray[np.float32]
     strengths: np.typing.NDArray[np.float32]
     worked: np.typing.NDArray[np.bool_]
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    epochs: int = 40
-    lr: float = 5e-3
-    weight_decay: float = 0.05
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +52,7 @@ _NAMES = ("reading", "shapes", "bias", "trust", "rules")
 
 
 def learn_order(
-    begin: Weights, choices: Sequence[Choice], checks: Sequence[Choice], effort: Effort,
+    begin: Weights, choices: Sequence[Choice], checks: Sequence[Choice], effort: OrderEffort,
     told: Callable[[], bool],
 ) -> tuple[Weights, int]:  # fmt: skip
     """The weights with the least loss on `checks` (without any, the last), and their epoch.

@@ -19,6 +19,7 @@ from burnqed.data.sources.open import open_path
 from burnqed.data.sources.rows import Notes
 from burnqed.data.sources.written import STEPS
 from burnqed.data.splits import split_of
+from burnqed.training.plans import Mixture
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,16 +86,6 @@ def _found(path: Path, on_problem: Callable[[str], None]) -> Iterator[Pair]:
 
 
 # ------------------------------------------------------------------------------------ choosing
-
-
-@dataclass(frozen=True, slots=True)
-class Mixture:
-    """How much of what: steps that a search found count `extra_weight` times beside a sample."""
-
-    extra_weight: int = 10
-    base_sample: int = 10_000
-    val_share: float = 0.05
-    seed: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any
 
 import torch
 from accelerate import Accelerator
@@ -26,7 +24,6 @@ from burnqed.training.batches import Encoded, encode
 from burnqed.training.checkpoints import RESULT, find_checkpoint, read_result, write_result
 from burnqed.training.curve import save_curve
 from burnqed.training.lora import (
-    Adapting,
     Base,
     find_model,
     identity,
@@ -34,13 +31,12 @@ from burnqed.training.lora import (
     own_shape,
     prepare,
 )
-from burnqed.training.pairs import Chosen, Mixture, Pair, choose, read_source
-from burnqed.training.sft import Loop, Material, Plan, Told
+from burnqed.training.pairs import Chosen, Pair, choose, read_source
+from burnqed.training.plans import MATCHED, NANO, Adapting, Dtype, Mixture, PolicyPlan
+from burnqed.training.sft import Loop, Material
+from burnqed.training.watching import Watcher
 
-NANO = "nano"
 _LAST = 50  # steps over which the last training loss is taken
-
-Dtype = Literal["auto", "bf16", "fp32"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,24 +50,12 @@ class Job:
     nano_size: str = "6m"
     mixture: Mixture = field(default_factory=Mixture)
     adapting: Adapting = field(default_factory=Adapting)
-    plan: Plan = field(default_factory=Plan)
+    plan: PolicyPlan = field(default_factory=PolicyPlan)
     dtype: Dtype = "auto"
     prompt: str | None = None
     max_length: int | None = None
     tactic_tokens: int | None = None
-    matched: int = 256  # held-out pairs that the trained model is asked about
-
-
-class Watcher(Protocol):
-    """Whoever looks on: is told how it goes, and may say that it is enough."""
-
-    def warn(self, problem: str) -> None: ...
-
-    def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]: ...
-
-    def told(self, told: Told) -> None: ...
-
-    def stop(self) -> bool: ...
+    matched: int = MATCHED  # held-out pairs that the trained model is asked about
 
 
 def train_policy(job: Job, out: Path, watcher: Watcher, *, resume: bool) -> dict[str, Any] | None:

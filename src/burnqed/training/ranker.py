@@ -11,10 +11,9 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -30,12 +29,13 @@ from burnqed.policy.ranked.retrieval import Retriever, Shared, rows_of
 from burnqed.policy.ranked.shapes import lemmas_in, shape_of, shape_row
 from burnqed.policy.ranked.weights import as_saved, save, untrained
 from burnqed.policy.ranked.words import words_of
-from burnqed.training import order, retrieval
 from burnqed.training.checkpoints import RESULT, publish_directory
 from burnqed.training.decisions import Decision, Step, read_lessons
 from burnqed.training.order import Choice, learn_order, measured
 from burnqed.training.pairs import is_validation
+from burnqed.training.plans import RANKER_VAL_SHARE, OrderEffort, RetrievalEffort
 from burnqed.training.retrieval import Use, learn_retrieval, recall
+from burnqed.training.watching import Watcher
 
 _FEWEST = 20  # theorems
 
@@ -46,19 +46,9 @@ class Job:
 
     data: tuple[Path, ...]
     without: tuple[TheoremIndex, ...] = ()
-    val_share: float = 0.1
-    retrieval: retrieval.Effort = field(default_factory=retrieval.Effort)
-    order: order.Effort = field(default_factory=order.Effort)
-
-
-class Watcher(Protocol):
-    """Whoever looks on: is told how it goes, and may say that it is enough."""
-
-    def warn(self, problem: str) -> None: ...
-
-    def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]: ...
-
-    def stop(self) -> bool: ...
+    val_share: float = RANKER_VAL_SHARE
+    retrieval: RetrievalEffort = field(default_factory=RetrievalEffort)
+    order: OrderEffort = field(default_factory=OrderEffort)
 
 
 def train_ranker(job: Job, library: Library, out: Path, watch: Watcher) -> dict[str, Any] | None:

@@ -20,6 +20,7 @@ from burnqed.policy.ranked.library import Library
 from burnqed.policy.ranked.retrieval import Bags, Retriever, Rows, Shared, rows_of
 from burnqed.policy.ranked.weights import LEMMA_WIDTH, WORD_ROWS, Weights, untrained
 from burnqed.policy.ranked.words import words_of
+from burnqed.training.plans import RetrievalEffort
 
 _RANDOM = 64
 _RIVALS = 64  # that words alone put first
@@ -38,14 +39,6 @@ class Use:
 
 
 @dataclass(frozen=True, slots=True)
-class Effort:
-    epochs: int = 20
-    lr: float = 1e-3
-    weight_decay: float = 0.1
-    seed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
 class _Example:
     rows: Rows
     needed: tuple[int, ...]
@@ -55,7 +48,11 @@ class _Example:
 
 
 def learn_retrieval(
-    library: Library, shared: Shared, uses: Sequence[Use], effort: Effort, told: Callable[[], bool]
+    library: Library,
+    shared: Shared,
+    uses: Sequence[Use],
+    effort: RetrievalEffort,
+    told: Callable[[], bool],
 ) -> Weights:
     """Weights with the tables of retrieval filled in. `told` is called at each epoch; True ends it.
 

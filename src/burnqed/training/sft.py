@@ -33,28 +33,12 @@ from burnqed.training.checkpoints import (
     write_model,
 )
 from burnqed.training.loss import Score, TacticLoss, evaluate
+from burnqed.training.plans import PolicyPlan
 from burnqed.training.schedule import lr_at
 
 _FLUSH_SECONDS = 1.0  # between two looks at the losses, where there is one process
 _FLUSH_STEPS = 10  # where there are several, which have to look at the same time
 _BETAS = (0.9, 0.95)
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """How a model is trained."""
-
-    batch: int = 4
-    accumulate: int = 8
-    epochs: int = 3
-    steps: int | None = None  # instead of epochs
-    lr: float = 2e-4
-    warmup: float = 0.03
-    weight_decay: float = 0.01
-    clip: float = 1.0
-    seed: int = 0
-    save_every: int = 500
-    eval_every: int | None = None  # by itself ten times in all
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +80,7 @@ class Loop:
         self,
         loaded: Loaded,
         material: Material,
-        plan: Plan,
+        plan: PolicyPlan,
         out: Path,
         accelerator: Any,
         precision: torch.dtype,
@@ -314,7 +298,7 @@ class Loop:
         self.accelerator.wait_for_everyone()
 
 
-def _optimizer(module: torch.nn.Module, plan: Plan) -> torch.optim.Optimizer:
+def _optimizer(module: torch.nn.Module, plan: PolicyPlan) -> torch.optim.Optimizer:
     """AdamW; matrices decay, norms and biases do not."""
     trained = [p for p in module.parameters() if p.requires_grad]
     groups = [

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -25,10 +24,12 @@ from burnqed.policy.models.names import BEST
 from burnqed.search.scoring import Scoring
 from burnqed.training import log
 from burnqed.training.checkpoints import RESULT, find_checkpoint, read_result, write_result
-from burnqed.training.ebm import Evaluation, Loop, Material, Plan, Told, evaluate
+from burnqed.training.ebm import Evaluation, Loop, Material, evaluate
 from burnqed.training.energy_curve import save_energy_curve
 from burnqed.training.pairs import is_validation
+from burnqed.training.plans import VALUE_VAL_SHARE, ValuePlan
 from burnqed.training.rivals import Places
+from burnqed.training.watching import Watcher
 from burnqed.trajectories.store import find_trajectories, iter_rows
 from burnqed.value.calibration import Rivals, Scored, calibrate, policy_label, write_calibration
 from burnqed.value.embeddings import EmbeddingCache, Encoder, embed
@@ -51,24 +52,12 @@ class Job:
     data: tuple[Path, ...]
     conditioned: bool = True
     slower: bool = False  # siblings with longer proofs are rivals, too
-    val_share: float = 0.2
-    plan: Plan = field(default_factory=Plan)
+    val_share: float = VALUE_VAL_SHARE
+    plan: ValuePlan = field(default_factory=ValuePlan)
     resume_from: Path | None = None  # a head to begin with
     embeddings: Path | None = None  # where they are kept; by itself with the training
     device: str = "cpu"  # for the head
     source: str = ""  # where the encoder's model is; written into the head
-
-
-class Watcher(Protocol):
-    """Whoever looks on: is told how it goes, and may say that it is enough."""
-
-    def warn(self, problem: str) -> None: ...
-
-    def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]: ...
-
-    def told(self, told: Told) -> None: ...
-
-    def stop(self) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from burnqed.cli import compose
 from burnqed.cli.comparison_tables import print_comparison
 from burnqed.cli.labels import labels_of
+from burnqed.cli.options import JsonOption
 from burnqed.core.errors import InputError
 from burnqed.core.runs import publish
 from burnqed.evaluation import compare
@@ -32,7 +32,7 @@ def compare_command(
         ),
     ] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print GitHub Markdown.")] = False,
-    as_json: compose.JsonOption = False,
+    as_json: JsonOption = False,
     out: Annotated[
         Path | None,
         typer.Option("--out", metavar="FILE", help="Write it there, too: FILE.md or FILE.json."),

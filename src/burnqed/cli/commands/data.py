@@ -14,13 +14,14 @@ import typer
 from rich.table import Column, Table
 from rich.text import Text
 
-from burnqed.cli import compose, sets, tables
+from burnqed.cli import sets, tables
 from burnqed.cli.commands import data_sources
 from burnqed.cli.commands.data_inspect import inspect_command
 from burnqed.cli.commands.data_migrate import migrate_command
 from burnqed.cli.commands.data_prepare import prepare_command
 from burnqed.cli.commands.data_trace import trace_command
 from burnqed.cli.commands.data_validate import validate_command
+from burnqed.cli.options import JsonOption, configured
 from burnqed.cli.progress import counted
 from burnqed.core.errors import CorruptError, InputError
 from burnqed.core.types import LeakRule
@@ -37,6 +38,9 @@ from burnqed.data.sources.open import sources
 from burnqed.data.splits import read_shares
 from burnqed.data.verify import Verdict, Verified, verify
 from burnqed.lean.pool import Pool, run_sync
+from burnqed.prover import leans
+from burnqed.prover.config import LeanConfig
+from burnqed.prover.sets import chosen
 
 app = typer.Typer(no_args_is_help=True, help="Theorem sets, and data to learn from.")
 app.command("sources")(data_sources.sources_command)
@@ -62,8 +66,10 @@ class _Source:
 
 
 @app.command()
+@configured(LeanConfig, without=("workers",))
 def index(
     out: Annotated[Path, typer.Option("--out", metavar="INDEX.json", help="The index to write.")],
+    config: LeanConfig,
     module: Annotated[
         list[str] | None,
         typer.Option("--module", metavar="PREFIX", help="Library theorems of modules that begin so."),
@@ -111,9 +117,6 @@ def index(
             "default), self (all but it)."
         ),
     ] = None,
-    imports: compose.ImportOption = None,
-    toolchain: compose.ToolchainOption = None,
-    project: compose.ProjectOption = None,
 ) -> None:
     """Write an index of theorems: of the running Lean's library, of .lean files, or of a data set.
 
@@ -151,40 +154,48 @@ def index(
         )
     if size is not None and at_most is not None:
         raise InputError("--sample and --at-most are two wishes", hint="give one of them")
-    rule = None if leak_rule is None else compose.leak_rule(leak_rule)
-    held = held_out([sets.chosen(one, None, None) for one in without or ()])
+    rule = None if leak_rule is None else _leak_rule(leak_rule)
+    held = held_out([chosen(one) for one in without or ()])
     choice = Choice(
         read_shares(shares), split, size or at_most, at_most is not None, seed, held,
         _proved(unproved or ()),
     )  # fmt: skip
     if module:
-        source = _of_library(module, rule or "module", choice, toolchain, project)
+        source = _of_library(module, rule or "module", choice, config)
     elif lean:
-        source = _of_files(lean, imports, toolchain, project)
+        source = _of_files(lean, config)
     elif leandojo:
         read = read_leandojo(leandojo, rule or "module")
         left_out = [f"{name}: private, or there twice" for name in read.left_out]
-        more = {"imports": imports or read.roots}
+        more = {"imports": list(config.imports) or read.roots}
         source = _Source(read.entries, len(read.entries), more, left_out)
     elif jsonl:
         lines = read_prover_jsonl(jsonl)
         source = _Source(lines.entries, len(lines.entries), {"imports": lines.imports})
     else:
-        source = _of_set(sets.chosen(str(given), None, None), rule)
+        source = _of_set(chosen(str(given)), rule)
     # Of the library's theorems, those that are wanted are chosen before they are printed.
-    chosen, others = source.entries, source.left_out
+    drawn, others = source.entries, source.left_out
     if not module:
         found = choose(choice, source.entries, source.more.get("files"))
-        chosen, others = found.entries, found.left_out
-    write_index(out, out.stem, chosen, source.more)
+        drawn, others = found.entries, found.left_out
+    write_index(out, out.stem, drawn, source.more)
     for problem in source.problems:
         typer.echo(f"warning: {problem}", err=True)
-    counts = Counter(str(e["split"]) for e in chosen)
-    typer.echo(f"{len(chosen)} of {source.total} theorems in {out} ({_said(counts)})")
+    counts = Counter(str(e["split"]) for e in drawn)
+    typer.echo(f"{len(drawn)} of {source.total} theorems in {out} ({_said(counts)})")
     if others:
         typer.echo(f"left out: {_said(others)}")
-    if not given and any(e.get("error") is not None for e in chosen):  # a set's were told before
+    if not given and any(e.get("error") is not None for e in drawn):  # a set's were told before
         raise typer.Exit(2)
+
+
+def _leak_rule(given: str) -> LeakRule:
+    match given:
+        case "self" | "module":
+            return given
+        case _:
+            raise InputError(f"no leak rule {given}", hint="--leak-rule is self or module")
 
 
 def _proved(runs: Sequence[Path]) -> frozenset[tuple[str, str]]:
@@ -200,12 +211,10 @@ def _said(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {count}" for name, count in counts.items())
 
 
-def _of_library(
-    modules: list[str], rule: LeakRule, choice: Choice, toolchain: str | None, project: Path | None
-) -> _Source:
+def _of_library(modules: list[str], rule: LeakRule, choice: Choice, config: LeanConfig) -> _Source:
     # The whole libraries that they are of: a prefix need not be a module.
     roots = sorted({module.split(".")[0] for module in modules})
-    _, spec = compose.lean(toolchain, project, tuple(dict.fromkeys(["Init", *roots])))
+    spec = leans.set_up(config, tuple(dict.fromkeys(["Init", *roots]))).spec
 
     async def work() -> _Source:
         async with Pool(spec, 1) as pool:
@@ -217,11 +226,9 @@ def _of_library(
     return run_sync(work())
 
 
-def _of_files(
-    paths: list[Path], imports: list[str] | None, toolchain: str | None, project: Path | None
-) -> _Source:
-    modules = [*(imports or ()), *compose.loadable(toolchain, project, imports_of(paths))]
-    _, spec = compose.lean(toolchain, project, tuple(dict.fromkeys(["Init", *modules])))
+def _of_files(paths: list[Path], config: LeanConfig) -> _Source:
+    modules = [*config.imports, *leans.loadable(config, imports_of(paths))]
+    spec = leans.set_up(config, tuple(dict.fromkeys(["Init", *modules]))).spec
 
     async def work() -> Indexed:
         async with Pool(spec, None) as pool:
@@ -246,7 +253,7 @@ def _of_set(index: TheoremIndex, rule: LeakRule | None) -> _Source:
 
 
 @app.command()
-def benchmarks(as_json: compose.JsonOption = False) -> None:
+def benchmarks(as_json: JsonOption = False) -> None:
     """List the benchmarks that go by a name: what they are, what pins them, whether they are here."""
     known: list[dict[str, Any]] = [
         {"name": b.name, "about": b.about, "pin": b.pin, "licence": b.licence, "here": is_here(b)}
@@ -262,11 +269,13 @@ def benchmarks(as_json: compose.JsonOption = False) -> None:
 
 
 @app.command("fetch")
+@configured(LeanConfig, only=("toolchain", "project"))
 def fetch_command(
     name: Annotated[
         str,
         typer.Argument(help="Of a benchmark (`burn-qed data benchmarks`) or a source (`… sources`)."),
     ],
+    config: LeanConfig,
     local: Annotated[
         Path | None,
         typer.Option("--from", metavar="PATH", help="A copy here: a git checkout, a folder or a file."),
@@ -276,9 +285,7 @@ def fetch_command(
         typer.Option(help="Of a source on the hub: a commit or branch other than the pinned one."),
     ] = None,
     again: Annotated[bool, typer.Option("--again", help="Also if it is here already.")] = False,
-    toolchain: compose.ToolchainOption = None,
-    project: compose.ProjectOption = None,
-    as_json: compose.JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Bring a benchmark, or a source of data, onto this machine, checked against its pin.
 
@@ -315,7 +322,7 @@ def fetch_command(
         case _ if kept is not None:
             index = kept
         case LibrarySample(modules) as origin if local is None:
-            _, spec = compose.lean(toolchain, project, modules)
+            spec = leans.set_up(config, modules).spec
 
             async def work() -> TheoremIndex:
                 async with Pool(spec, 1) as pool:
@@ -344,14 +351,12 @@ def _kept(benchmark: Benchmark) -> TheoremIndex | None:
 
 
 @app.command("verify")
+@configured(LeanConfig)
 def verify_command(
     theorems: sets.SetArgument,
-    split: sets.SplitOption = None,
-    imports: compose.ImportOption = None,
-    workers: compose.WorkersOption = None,
-    toolchain: compose.ToolchainOption = None,
-    project: compose.ProjectOption = None,
-    as_json: compose.JsonOption = False,
+    config: LeanConfig,
+    split: Annotated[str | None, typer.Option(help="Only the theorems of this split.")] = None,
+    as_json: JsonOption = False,
 ) -> None:
     """Check the statements of a set: each is fine, does not elaborate (why), or is trivially false.
 
@@ -361,12 +366,13 @@ def verify_command(
     Exit codes: 0 all are fine, 1 some are not, 2 bad input, 3 Lean failed on some, which says nothing
     about them.
     """
-    index = sets.chosen(theorems, None, split)
-    _, spec = compose.lean(toolchain, project, sets.modules_of(index, imports))
+    index = chosen(theorems, split=split)
+    modules = tuple(dict.fromkeys(["Init", *config.imports, *index.imports]))
+    spec = leans.set_up(config, modules).spec
 
     async def work() -> list[Verified]:
         with counted("verifying", len(index.entries), shown=not as_json) as advance:
-            async with Pool(spec, workers) as pool:
+            async with Pool(spec, config.workers) as pool:
                 return await verify(pool, index.theorems, lambda _: advance(1))
 
     found = run_sync(work())

@@ -11,7 +11,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from burnqed.cli import compose, sets, tables
+from burnqed.cli import tables
+from burnqed.cli.options import JsonOption
 from burnqed.cli.progress import counted
 from burnqed.core.errors import InfrastructureError
 from burnqed.core.runs import publish
@@ -20,6 +21,7 @@ from burnqed.data.contamination import held_out
 from burnqed.data.inspection import Inspection
 from burnqed.data.prepared import REPORT
 from burnqed.data.sources.open import open_source
+from burnqed.prover.sets import chosen
 
 _SHOWN = 6  # of sources, and of overlaps
 _BARS = "·▁▂▃▄▅▆▇█"
@@ -49,7 +51,7 @@ def inspect_command(
             "--out", metavar="OUT", help="Write the report to OUT/report.json, or to OUT.json."
         ),
     ] = None,
-    as_json: compose.JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Say what is in data: rows, columns, depths, lengths, duplicates, contamination, overlaps.
 
@@ -71,9 +73,7 @@ def inspect_command(
     Exit codes: 0 looked at, whatever was found; 2 an input is not there.
     """
     found = [open_source(one) for one in inputs]
-    held = {
-        index.name: held_out([index]) for index in (sets.chosen(s, None, None) for s in against or ())
-    }
+    held = {index.name: held_out([index]) for index in (chosen(s) for s in against or ())}
     try:
         with (
             tempfile.TemporaryDirectory(prefix="burn-qed-inspect-") as work,

@@ -7,15 +7,17 @@ import signal
 from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from burnqed.cli import compose, sets, stopping, tables
+from burnqed.cli import sets, stopping, tables
+from burnqed.cli.options import JsonOption, configured
 from burnqed.cli.progress import CountedProgress
 from burnqed.core.errors import InputError
-from burnqed.core.runs import open_run, publish
+from burnqed.core.runs import check_out, open_run, publish
 from burnqed.data.fix_rules import load_fixes
 from burnqed.data.ledger import Ledger, open_ledger
 from burnqed.data.migration import TARGET, key_of_proof, migrate, report, survivors
@@ -24,10 +26,13 @@ from burnqed.data.sources.rows import BadRows, Notes
 from burnqed.data.spill import key_of
 from burnqed.data.steps import WholeProof
 from burnqed.lean.pool import Pool, run_sync
+from burnqed.prover import leans
+from burnqed.prover.config import LeanConfig
 
 RESULTS, MIGRATED, REPORT = "results.jsonl", "proofs.jsonl", "report.json"
 
 
+@configured(LeanConfig, without=("imports",))
 def migrate_command(
     given: Annotated[
         str,
@@ -38,6 +43,7 @@ def migrate_command(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory of the run.")],
+    config: LeanConfig,
     renames: Annotated[
         list[Path] | None,
         typer.Option(
@@ -54,10 +60,7 @@ def migrate_command(
     ] = TARGET,
     seed: Annotated[int, typer.Option(help="Same seed, same sample.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
-    workers: compose.WorkersOption = None,
-    toolchain: compose.ToolchainOption = None,
-    project: compose.ProjectOption = None,
-    as_json: compose.JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Bring whole proofs to this Lean: judge all, change by rules what fails, judge again.
 
@@ -79,22 +82,22 @@ def migrate_command(
     Exit codes: 0 the target is reached, 1 it is not, 2 bad input, 3 Lean failed on some proofs, 130 or
     143 stopped by a signal.
     """
-    sets.check_out(out)
+    check_out(out)
     source = open_source(given)
     source.proofs(Notes())  # has it any?
     fixes = load_fixes(renames or ())
-    lean, _ = compose.lean(toolchain, project, ["Init"])
+    lean = leans.set_up(config, ["Init"])
     asked = {
         "command": "data migrate", "source": source.info.name, "sha256": source.checksum(),
-        "sample": count, "seed": seed, "rules": fixes.digest(), "toolchain": lean.label,
+        "sample": count, "seed": seed, "rules": fixes.digest(), "toolchain": lean.toolchain.label,
     }  # fmt: skip
     open_run(out, asked, resume=resume)
     proofs = _Proofs(source, count, seed)
 
     @asynccontextmanager
     async def launch(modules: Sequence[str]) -> AsyncIterator[tuple[Pool, Pool]]:
-        _, spec = compose.lean(toolchain, project, modules)
-        async with Pool(spec, workers) as pool, Pool(spec, max(2, pool.size)) as judges:
+        spec = leans.set_up(config, modules).spec
+        async with Pool(spec, config.workers) as pool, Pool(spec, max(2, pool.size)) as judges:
             yield pool, judges
 
     async def work() -> signal.Signals | None:
@@ -103,7 +106,7 @@ def migrate_command(
             bar = CountedProgress("judging", proofs.count, shown=not as_json)
             with bar.shown():
                 await migrate(
-                    launch, proofs, lambda modules: compose.loaded_by(lean, modules), fixes, ledger,
+                    launch, proofs, partial(leans.loaded_by, lean.toolchain), fixes, ledger,
                     lambda row: bar.add({row["outcome"]: 1}), stop.event,
                 )  # fmt: skip
             if stop.signal is None:

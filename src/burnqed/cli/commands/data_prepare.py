@@ -11,10 +11,12 @@ from typing import Annotated, Any
 import typer
 from rich.text import Text
 
-from burnqed.cli import compose, sets, tables
+from burnqed.cli import sets, tables
+from burnqed.cli.options import JsonOption
 from burnqed.cli.progress import counted
 from burnqed.cli.stopping import Stopping
 from burnqed.core.errors import InputError
+from burnqed.core.runs import check_out
 from burnqed.data.contamination import held_out
 from burnqed.data.prepare import RULES, Rules
 from burnqed.data.prepared import earlier_report, prepare_into, settings_of
@@ -22,6 +24,7 @@ from burnqed.data.sources.open import open_source
 from burnqed.data.splits import read_shares
 from burnqed.policy.lengths import lengths
 from burnqed.policy.prompt import PromptSettings
+from burnqed.prover.sets import chosen
 
 _COLUMNS = 6  # of sources in a table; of more, report.json tells
 _WHY = {
@@ -81,7 +84,7 @@ def prepare_command(
         typer.Option("--splits", help="Shares of train/val/test, by the hash of the theorem's name."),
     ] = "90/5/5",
     seed: Annotated[int, typer.Option(help="Same seed and input, same files.")] = 0,
-    as_json: compose.JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Turn steps of proofs into clean training pairs: what `burn-qed train policy --data` reads.
 
@@ -109,12 +112,12 @@ def prepare_command(
     """
     if tactic_tokens >= max_length:
         raise InputError("--tactic-tokens leaves no room for a prompt in --max-length")
-    sets.check_out(out)
+    check_out(out)
     asked = PromptSettings(prompt, max_length - tactic_tokens, tactic_tokens)
     rules = Rules(seed, read_shares(shares), state_chars, keep_trivial, pool_depth)
     found = [open_source(one) for one in inputs]
     _refuse_twice([one.given for one in found])
-    held = [sets.chosen(one, None, None) for one in without or ()]
+    held = [chosen(one) for one in without or ()]
     measure = lengths(tokenizer)
     with counted("checksums", len(found), shown=not as_json) as advance:
         more = {

@@ -9,7 +9,8 @@ from typing import Any
 import typer
 from rich.table import Column, Table
 
-from burnqed.cli import compose, tables
+from burnqed.cli import tables
+from burnqed.cli.options import JsonOption
 from burnqed.cli.progress import timed_bar
 from burnqed.core import screen
 from burnqed.data.benchmarks import BENCHMARKS, is_here
@@ -20,7 +21,7 @@ from burnqed.data.sources.rows import Notes
 from burnqed.data.sources.stored import is_stored
 
 
-def sources_command(as_json: compose.JsonOption = False) -> None:
+def sources_command(as_json: JsonOption = False) -> None:
     """List the sources of data: what they are, how many rows, which Lean, whose licence, if here.
 
     Every source can also be read from a file or folder, as SOURCE=PATH, wherever a command takes one.

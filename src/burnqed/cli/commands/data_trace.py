@@ -9,23 +9,28 @@ from typing import Annotated, Any
 
 import typer
 
-from burnqed.cli import compose, sets, stopping, tables
+from burnqed.cli import sets, stopping, tables
+from burnqed.cli.options import JsonOption, configured
 from burnqed.cli.progress import CountedProgress
 from burnqed.core.errors import InputError
-from burnqed.core.runs import open_run, publish
+from burnqed.core.runs import check_out, open_run, publish
 from burnqed.data.lean_files import imports_of
 from burnqed.data.lean_sources import sources
 from burnqed.lean.pool import Pool, run_sync
+from burnqed.prover import leans
+from burnqed.prover.config import LeanConfig
 
 _SECONDS = 300.0
 
 
+@configured(LeanConfig)
 def trace_command(
     paths: Annotated[
         list[Path],
         typer.Argument(metavar="PATH...", help=".lean files, folders of them, lake projects."),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory of the trace.")],
+    config: LeanConfig,
     seconds: Annotated[
         float, typer.Option("--file-seconds", min=1.0, help="A file that takes longer is skipped.")
     ] = _SECONDS,
@@ -39,11 +44,7 @@ def trace_command(
     resume: Annotated[
         bool, typer.Option("--resume", help="Go on with the trace that is in --out.")
     ] = False,
-    imports: compose.ImportOption = None,
-    workers: compose.WorkersOption = None,
-    toolchain: compose.ToolchainOption = None,
-    project: compose.ProjectOption = None,
-    as_json: compose.JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Trace Lean files: for each tactic of a proof the state before, the state after, where it stands.
 
@@ -74,18 +75,18 @@ def trace_command(
     for path in paths:
         if not path.exists():
             raise InputError(f"there is no {path}", hint="give .lean files, or folders that hold some")
-    sets.check_out(out)
+    check_out(out)
     found = list(sources(paths))
     if all(trouble for _, trouble in found):
         raise InputError(
             f"{found[0][0]}: {found[0][1]}", hint="give .lean files, or folders that hold some"
         )
-    modules = [*(imports or ()), *compose.loadable(toolchain, project, imports_of(paths))]
+    modules = [*config.imports, *leans.loadable(config, imports_of(paths))]
     modules = list(dict.fromkeys(["Init", *modules]))
-    lean, spec = compose.lean(toolchain, project, modules)
+    lean = leans.set_up(config, modules)
     asked = {
         "command": "data trace", "paths": [str(path.resolve()) for path in paths],
-        "file_seconds": seconds, "judge": judge, "modules": modules, "toolchain": lean.label,
+        "file_seconds": seconds, "judge": judge, "modules": modules, "toolchain": lean.toolchain.label,
     }  # fmt: skip
     open_run(out, asked, resume=resume)
 
@@ -99,7 +100,7 @@ def trace_command(
                 bar.add({"steps": steps, "skipped": bool(file.problem)})
 
             with bar.shown():
-                async with Pool(spec, workers) as pool, Pool(spec, 2) as judges:
+                async with Pool(lean.spec, config.workers) as pool, Pool(lean.spec, 2) as judges:
                     await trace_files(
                         pool, judges if judge else None, found, seconds, writer, count, stop.event
                     )

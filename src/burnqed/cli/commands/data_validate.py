@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 import typer
 
-from burnqed.cli import compose, sets, stopping, tables
+from burnqed.cli import sets, stopping, tables
+from burnqed.cli.options import JsonOption, configured
 from burnqed.cli.progress import CountedProgress
 from burnqed.core.errors import InputError
-from burnqed.core.runs import open_run, publish
+from burnqed.core.runs import check_out, open_run, publish
 from burnqed.core.types import Theorem
 from burnqed.data.drift import Sorter
 from burnqed.data.fix_rules import load_fixes
@@ -25,6 +26,9 @@ from burnqed.data.sources.open import Opened, open_source
 from burnqed.data.sources.rows import BadRows, Notes
 from burnqed.data.validation import Proof, report, startable, stated_by, validate
 from burnqed.lean.pool import Pool, run_sync
+from burnqed.prover import leans
+from burnqed.prover.config import LeanConfig
+from burnqed.prover.sets import chosen
 
 PROOFS, REPORT = "proofs.jsonl", "report.json"
 _MEANING = {
@@ -35,6 +39,7 @@ _MEANING = {
 }
 
 
+@configured(LeanConfig)
 def validate_command(
     given: Annotated[
         str,
@@ -45,6 +50,7 @@ def validate_command(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory of the run.")],
+    config: LeanConfig,
     count: Annotated[int, typer.Option("--sample", min=1, help="Theorems to draw.")] = 200,
     theorems: Annotated[
         str | None,
@@ -61,11 +67,7 @@ def validate_command(
     ] = None,
     seed: Annotated[int, typer.Option(help="Same seed, same theorems.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
-    imports: compose.ImportOption = None,
-    workers: compose.WorkersOption = None,
-    toolchain: compose.ToolchainOption = None,
-    project: compose.ProjectOption = None,
-    as_json: compose.JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Replay recorded proofs in this Lean, and compare each state with the recorded one.
 
@@ -89,22 +91,22 @@ def validate_command(
     Exit codes: 0 use it, 1 re-extract or re-trace, 2 bad input, or nothing could be tried, 3 Lean
     failed on some theorems, 130 or 143 stopped by a signal.
     """
-    sets.check_out(out)
+    check_out(out)
     source = open_source(given)
     fixes = load_fixes(renames or ())
-    index = None if theorems is None else sets.chosen(theorems, None, None)
+    index = None if theorems is None else chosen(theorems)
     stated, needed = _stated(source)
     if index is not None:
         stated = {**stated, **stated_by(index)}
         needed = (*needed, *index.imports)
-    modules = ["Init", *(imports or ()), *compose.loadable(toolchain, project, needed)]
+    modules = ["Init", *config.imports, *leans.loadable(config, needed)]
     modules = list(dict.fromkeys(modules))
     absent = tuple(module for module in dict.fromkeys(needed) if module not in modules)
-    lean, spec = compose.lean(toolchain, project, modules)
+    lean = leans.set_up(config, modules)
     asked = {
         "command": "data validate", "source": source.info.name, "sha256": source.checksum(),
         "sample": count, "seed": seed, "theorems": index.checksum if index else None,
-        "rules": fixes.digest(), "modules": modules, "toolchain": lean.label,
+        "rules": fixes.digest(), "modules": modules, "toolchain": lean.toolchain.label,
     }  # fmt: skip
     open_run(out, asked, resume=resume)
     sample, proofs = _drawn(source, count, seed, stated)
@@ -114,7 +116,7 @@ def validate_command(
         with open_ledger(out / PROOFS, tables.warn) as ledger:
             bar = CountedProgress("replaying", len(proofs), shown=not as_json)
             with bar.shown():
-                async with Pool(spec, workers) as pool:
+                async with Pool(lean.spec, config.workers) as pool:
                     sorter = Sorter(await known_names(pool), fixes, absent)
                     await validate(
                         pool, proofs, sorter, ledger, lambda row: _count(bar, row), stop.event

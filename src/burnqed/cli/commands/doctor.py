@@ -17,7 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from burnqed.cli import tables
-from burnqed.cli.compose import JsonOption
+from burnqed.cli.options import JsonOption
 from burnqed.core.cache import cache_root
 from burnqed.core.errors import BurnQedError, LeanError
 from burnqed.core.types import Proposition

@@ -10,33 +10,34 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from burnqed.cli import compose, policies, sets, tables
+from burnqed.cli import tables
+from burnqed.cli.options import JsonOption, configured
 from burnqed.cli.progress import counted
 from burnqed.cli.stopping import Stopping
 from burnqed.core.errors import InputError
+from burnqed.core.runs import check_out
 from burnqed.policy.models.strict import need_libraries
+from burnqed.prover import policies
+from burnqed.prover.config import EncoderConfig
 
 if TYPE_CHECKING:  # it loads torch
     from burnqed.value.embeddings import Encoder
 
 
+@configured(EncoderConfig)
 def embed_command(
     runs: Annotated[
         list[Path], typer.Argument(metavar="RUN...", help="Runs of `burn-qed search` or `negatives`.")
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where embeddings are kept.")],
+    config: EncoderConfig,
     model: Annotated[
         str | None, typer.Option("--model", metavar="DIR", help="The policy's model, which encodes.")
     ] = None,
     url: Annotated[
         str | None, typer.Option("--url", help="A `burn-qed serve encode`, instead of --model.")
     ] = None,
-    pooling: policies.PoolingOption = None,
-    layer: policies.LayerOption = None,
-    prompt: policies.PromptOption = None,
-    device: policies.DeviceOption = "auto",
-    dtype: policies.DtypeOption = "auto",
-    as_json: compose.JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Compute the embeddings of all states of some runs, and of the goals they began with.
 
@@ -49,19 +50,12 @@ def embed_command(
 
     Exit codes: 0 all are there, 2 bad input, 3 the model failed, 130 or 143 stopped by a signal.
     """
-    sets.check_out(out)
-    how = policies.pooling(pooling)
+    check_out(out)
     if (model is None) == (url is None):
         raise InputError(
             "embeddings come from a model or from a server", hint="--model DIR or --url URL"
         )
-    if url is not None and (pooling, layer, prompt, device, dtype) != (
-        None,
-        None,
-        None,
-        "auto",
-        "auto",
-    ):
+    if url is not None and config != EncoderConfig():
         raise InputError(
             "a server encodes as it was started",
             hint="leave out --pooling, --layer, --prompt, --device, --dtype",
@@ -77,10 +71,7 @@ def embed_command(
 
             encoder = stack.enter_context(ServedEncoder(url))
         else:
-            from burnqed.value.encoder import LocalEncoder
-
-            choice = policies.choice("local", model, device=device, dtype=dtype, prompt=prompt)
-            encoder = LocalEncoder(policies.load_model(choice), how, -1 if layer is None else layer)
+            encoder = policies.encoder(policies.local(model, config), config, tables.warn)
         cache = EmbeddingCache(out, encoder.name)
         todo = len(cache.missing(states))
         with Stopping() as stopping, counted("embedding", todo, shown=not as_json) as done:

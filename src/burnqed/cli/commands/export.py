@@ -10,7 +10,8 @@ from typing import Annotated, Literal
 
 import typer
 
-from burnqed.cli import compose, tables
+from burnqed.cli import tables
+from burnqed.cli.options import JsonOption
 from burnqed.core.errors import InputError
 from burnqed.policy.models.strict import need_libraries
 
@@ -30,7 +31,7 @@ def export_command(
     state: Annotated[
         str | None, typer.Option(metavar="TEXT", help="The state that --verify asks about.")
     ] = None,
-    as_json: compose.JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Write a trained model so that anything can load it: one directory, no adapter, no training state.
 

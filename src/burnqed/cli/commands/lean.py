@@ -12,8 +12,8 @@ from typing import Annotated, Any
 import typer
 from rich.table import Table
 
-from burnqed.cli import carrying, tables
-from burnqed.cli.compose import JsonOption
+from burnqed.cli import tables
+from burnqed.cli.options import JsonOption
 from burnqed.core.cache import cache_root
 from burnqed.core.errors import InputError, SetupError
 from burnqed.lean import toolchain
@@ -22,6 +22,7 @@ from burnqed.lean.embedded import clean as cleaning
 from burnqed.lean.embedded import install as installing
 from burnqed.lean.embedded import package, snapshot, unbundle
 from burnqed.lean.embedded.progress import Terminal
+from burnqed.prover import carrying
 
 app = typer.Typer(
     no_args_is_help=True, help="Set up Lean, say what was found, carry it elsewhere, tidy up."
@@ -242,7 +243,9 @@ def bundle(
     if bundles.whole_name(output) != output:
         raise InputError(f"{output} is the name of a part", hint="such as offline.tar")
     limit = carrying.part_bytes(part_size)
-    items = carrying.carried(sets or (), models or (), values or (), every_benchmark=with_lean)
+    items = carrying.carried(
+        sets or (), models or (), values or (), tables.warn, every_benchmark=with_lean
+    )
     if not with_lean and not items:
         raise InputError("there is nothing to carry", hint="name a --set, --model or --value")
     with Terminal() as progress:

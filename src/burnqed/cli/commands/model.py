@@ -7,18 +7,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from burnqed.cli import compose, policies, tables
+from burnqed.cli import tables
+from burnqed.cli.options import JsonOption, configured
 from burnqed.core.types import Candidate
+from burnqed.prover import policies
+from burnqed.prover.config import ModelConfig
 
 if TYPE_CHECKING:  # it loads torch
     from burnqed.policy.models.load import Loaded
 
 
+@configured(ModelConfig)
 def model_command(
     name: Annotated[
         str,
         typer.Argument(metavar="MODEL", help="A directory, a .gguf file, smollm2, or a hub's name."),
     ],
+    config: ModelConfig,
     ask: Annotated[
         str | None,
         typer.Option("--ask", metavar="STATE", help="Print what it would try at this proof state."),
@@ -27,11 +32,8 @@ def model_command(
     temperature: Annotated[
         float, typer.Option(min=0, help="0: the likeliest; more: samples them.")
     ] = 0.0,
-    seed: compose.SeedOption = 0,
-    prompt: policies.PromptOption = None,
-    device: policies.DeviceOption = "auto",
-    dtype: policies.DtypeOption = "auto",
-    as_json: compose.JsonOption = False,
+    seed: Annotated[int, typer.Option(help="Same seed, same samples.")] = 0,
+    as_json: JsonOption = False,
 ) -> None:
     """Load a model, say what it is, and ask it for tactics.
 
@@ -46,8 +48,7 @@ def model_command(
 
     Exit codes: 0 it can be used, 2 it is no model, 3 something that it needs is not there.
     """
-    choice = policies.choice("local", name, device=device, dtype=dtype, prompt=prompt)
-    loaded = policies.load_model(choice)
+    loaded = policies.load_model(policies.local(name, config), tables.warn)
     about = _about(name, loaded)
     found = None if ask is None else _ask(loaded, ask.replace("\\n", "\n"), n, temperature, seed)
     if as_json:

@@ -8,7 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from burnqed.cli import compose, sets, tables
+from burnqed.cli import sets, tables
+from burnqed.cli.options import JsonOption
+from burnqed.prover.sets import chosen
 
 
 def pairs_command(
@@ -25,7 +27,7 @@ def pairs_command(
         typer.Option(min=0, max=1, help="Of the theorems, at most so many with proofs of one step."),
     ] = 0.5,
     seed: Annotated[int, typer.Option(help="Which of those: same seed, same theorems.")] = 0,
-    as_json: compose.JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Gather the steps of judged proofs of several runs: what `train policy` learns from.
 
@@ -47,7 +49,7 @@ def pairs_command(
     from burnqed.training.harvest import Rules, harvest, report_path, write_harvest
 
     beside = report_path(out)
-    held = [sets.chosen(one, None, None) for one in without or ()]
+    held = [chosen(one) for one in without or ()]
     found = harvest(runs, held, Rules(easy_share, seed), tables.warn)
     report = write_harvest(out, found)
     if as_json:

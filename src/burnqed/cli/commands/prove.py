@@ -6,40 +6,32 @@ import json
 import os
 import sys
 from collections.abc import Coroutine
-from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Annotated, Any, TypeVar
 
 import typer
 from rich.text import Text
 
-from burnqed.cli import compose, policies, tables, values
+from burnqed.cli import tables
 from burnqed.cli.live import SearchView
+from burnqed.cli.options import JsonOption, configured
 from burnqed.cli.rewriting import check_rewritable, rewrite
 from burnqed.core import screen
-from burnqed.core.errors import BurnQedError, InputError, StatementError
-from burnqed.core.types import Proposition, Theorem, TheoremText
-from burnqed.evaluation.file import FileResult, HoleResult, prove_file
-from burnqed.evaluation.prove import Attempt, Prover, lean_source, prove
-from burnqed.lean import rules
-from burnqed.lean import statement as lean_text
-from burnqed.lean.holes import TRUST_HINT
-from burnqed.lean.nesting import too_deep
+from burnqed.core.errors import BurnQedError, InputError
+from burnqed.evaluation.file import FileResult, HoleResult
+from burnqed.evaluation.prove import Attempt, lean_source
 from burnqed.lean.pool import run_sync
-from burnqed.lean.process import LaunchSpec
-from burnqed.lean.protocol import Gate
 from burnqed.lean.refute import Refutation
-from burnqed.lean.source_file import read_source, read_standard_input
-from burnqed.lean.strangers import first_danger, forbidden_import
-from burnqed.lean.tokens import tokenize
+from burnqed.lean.source_file import read_standard_input
 from burnqed.lean.verdict import Verdict
-from burnqed.search.best_first import Settings
-from burnqed.search.budget import Budget
+from burnqed.prover.assembly import Assembled, assemble, modules_of
+from burnqed.prover.config import Config
+from burnqed.prover.task import Task, attempt, gate_of, refuse_danger, task_of
 
 T = TypeVar("T")
 
 
+@configured(Config)
 def prove_command(
     what: Annotated[
         str,
@@ -48,35 +40,11 @@ def prove_command(
             help="A proposition, a `theorem … : …`, a Lean file with sorrys, or - for standard input.",
         ),
     ],
-    nodes: compose.NodesOption = 300,
-    seconds: Annotated[
-        float, typer.Option(min=0.1, help="Stop a search after this time, too.")
-    ] = 120.0,
-    policy: policies.PolicyOption = None,
-    model: policies.ModelOption = None,
-    url: policies.UrlOption = None,
-    logprobs: policies.LogprobsOption = True,
-    prompt: policies.PromptOption = None,
-    prompt_tokens: policies.PromptTokensOption = None,
-    tactic_tokens: policies.TacticTokensOption = None,
-    device: policies.DeviceOption = "auto",
-    dtype: policies.DtypeOption = "auto",
-    candidates: policies.CandidatesOption = None,
-    value: values.ValueOption = None,
-    encoder: values.EncoderOption = None,
-    value_anyway: values.AnywayOption = False,
-    seed: compose.SeedOption = 0,
-    imports: compose.ImportOption = None,
+    config: Config,
     write: Annotated[
         bool, typer.Option("--write", help="Rewrite FILE.lean, with the proofs that were found.")
     ] = False,
-    trust: Annotated[
-        bool, typer.Option("--trust", help="Let the text's own commands run code: `macro`, `#eval`, ….")
-    ] = False,
-    workers: compose.WorkersOption = None,
-    toolchain: compose.ToolchainOption = None,
-    project: compose.ProjectOption = None,
-    as_json: compose.JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Prove a statement, or each `sorry` of a file in its place, and print the finished Lean.
 
@@ -105,87 +73,35 @@ def prove_command(
     Exit codes: 0 proved, 1 false or not found within the budget, 2 bad input, 3 Lean failed, 130
     interrupted.
     """
-    path, text = _read(what)
-    source = lean_text.split_header(text)
-    words = {token.text for token in tokenize(source.body)}
-    if write and (path is None or "sorry" not in words):
+    task = _read(what)
+    if write and (task.path is None or not task.has_holes):
         raise InputError("--write needs a file with a `sorry` to rewrite")
-    if not trust:
-        _check_stranger(path, source)
-    original = check_rewritable(path) if write and path is not None else None
-    modules = tuple(dict.fromkeys(["Init", *(imports or ()), *source.imports]))
-    found, spec = compose.lean(toolchain, project, modules)
-    if policy is None and model is None:
-        model = policies.usual(found)
-    chosen = policies.choice(
-        policy, model, url=url, logprobs=logprobs, prompt=prompt, prompt_tokens=prompt_tokens,
-        tactic_tokens=tactic_tokens, device=device, dtype=dtype,
-    )  # fmt: skip
-    budget = Budget(nodes=nodes, candidates=candidates or chosen.candidates, seconds=seconds)
-    prepared = policies.prepare(
-        chosen, lambda: compose.library(found, spec, modules, project, workers), workers
-    )
-    guide = values.guide(value, encoder, value_anyway, prepared)
-    warmth = chosen.temperature(None, guide.value is not None)
-    gate = None if trust else rules.gate()
-    job = _Job(spec, prepared, guide, budget, warmth, seed, found.label, gate)
-    if "sorry" in words:
-        code = _prove_file(job, path, text, source.body, workers, original, as_json)
-    else:
-        code = _prove_statement(job, _theorem(source.body, words), as_json)
-    raise typer.Exit(code)
+    refuse_danger(task, config)
+    original = check_rewritable(task.path) if write and task.path is not None else None
+    if not task.has_holes:
+        _ = task.theorem  # it refuses what is no statement
+    prover = assemble(config, modules_of(config, task.source.imports), config.nodes, tables.warn)
+    view = SearchView()
+    found = _watched(view, _attempt(prover, config, task, view))
+    if isinstance(found, FileResult):
+        raise typer.Exit(_end_file(found, task, original, prover, as_json))
+    raise typer.Exit(_end_statement(found, prover, view, as_json))
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    spec: LaunchSpec
-    policy: policies.Prepared
-    guide: values.Guide
-    budget: Budget
-    temperature: float
-    seed: int
-    toolchain: str
-    gate: Gate | None
-
-
-def _check_stranger(path: Path | None, source: lean_text.Source) -> None:
-    """Refuse a text whose commands would run code, before Lean sees it."""
-    said = forbidden_import(source.imports, None)
-    found = first_danger(source.body)
-    if found:
-        said = f"line {found[0]}: {found[1]}"
-    if said:
-        raise StatementError(f"{path or 'the text'}: {said}", hint=TRUST_HINT)
-
-
-def _read(what: str) -> tuple[Path | None, str]:
-    path = None
+def _read(what: str) -> Task:
     if what == "-":
-        text = read_standard_input()
+        return Task(read_standard_input())
     # `Path.exists` raises for a statement that is longer than the name of a file can be.
-    elif what.endswith(".lean") or os.path.exists(what):  # noqa: PTH110
-        path = Path(what)
-        text = read_source(path)
-    else:
-        text = what
-    if not text.strip():
-        raise InputError("there is nothing to prove: the input is empty")
-    deep = too_deep(text, tokenize(text))
-    if deep:
-        line = text.count("\n", 0, deep.at) + 1
-        raise InputError(f"Lean is not asked to read this: {deep.what}, in line {line}")
-    return path, text
+    is_file = what.endswith(".lean") or os.path.exists(what)  # noqa: PTH110
+    return task_of(Path(what) if is_file else what)
 
 
-def _theorem(text: str, words: set[str]) -> Theorem:
-    if words & {"theorem", "lemma"}:
-        named = lean_text.declarations(text)
-        if not named:
-            raise InputError("the theorem has no name, or is private", hint="write `theorem NAME : …`")
-        return Theorem(named[-1].name, TheoremText(text))
-    if "example" in words:
-        raise InputError("the example has no `sorry`", hint="write `example : … := by sorry`")
-    return Theorem("goal", Proposition(text.strip()))
+async def _attempt(
+    prover: Assembled, config: Config, task: Task, view: SearchView
+) -> Attempt | FileResult:
+    workers = config.workers if task.has_holes else 1
+    async with prover.opened(gate_of(config), workers) as opened:
+        return await attempt(opened, task, config.seed, view)
 
 
 def _watched(view: SearchView, work: Coroutine[Any, Any, T]) -> T:
@@ -198,24 +114,12 @@ def _watched(view: SearchView, work: Coroutine[Any, Any, T]) -> T:
         raise
 
 
-def _prover(job: _Job, workers: int | None) -> AbstractAsyncContextManager[Prover]:
-    settings = Settings(temperature=job.temperature)
-    return compose.prover(job.spec, workers, job.policy, job.budget, settings, job.guide, job.gate)
-
-
 # --------------------------------------------------------------------- one statement
 
 
-def _prove_statement(job: _Job, theorem: Theorem, as_json: bool) -> int:
-    view = SearchView()
-
-    async def work() -> Attempt:
-        async with _prover(job, 1) as prover:
-            return await prove(replace(prover, refutes=True), theorem, job.seed, view)
-
-    attempt = _watched(view, work())
+def _end_statement(attempt: Attempt, prover: Assembled, view: SearchView, as_json: bool) -> int:
     if as_json:
-        typer.echo(json.dumps(_attempt_json(attempt, job), ensure_ascii=False))
+        typer.echo(json.dumps(_attempt_json(attempt, prover), ensure_ascii=False))
     elif attempt.proof is not None:
         screen.write_exactly(lean_source(attempt.proof))
     if not as_json:
@@ -255,7 +159,7 @@ def _sentence(attempt: Attempt, view: SearchView) -> str:
             return f"error ({attempt.reason}): {attempt.detail}"
 
 
-def _attempt_json(attempt: Attempt, job: _Job) -> dict[str, Any]:
+def _attempt_json(attempt: Attempt, prover: Assembled) -> dict[str, Any]:
     searched, proof = attempt.searched, attempt.proof
     return {
         "theorem": attempt.theorem.name,
@@ -271,7 +175,7 @@ def _attempt_json(attempt: Attempt, job: _Job) -> dict[str, Any]:
         "seconds": searched.seconds if searched else 0.0,
         "lean_seconds": searched.lean_seconds if searched else 0.0,
         "judge_seconds": attempt.judge_seconds,
-        **_machinery(job),
+        **_machinery(prover),
     }
 
 
@@ -288,37 +192,28 @@ def _refuted(found: Refutation | None) -> dict[str, Any]:
     return {"counterexample": values or None, "negation_proof": found.tactic if found else None}
 
 
-def _machinery(job: _Job) -> dict[str, Any]:
+def _machinery(prover: Assembled) -> dict[str, Any]:
     """What looked for the proof."""
-    chosen = job.policy.choice
-    return {"policy": chosen.kind, "model": chosen.model, "toolchain": job.toolchain}
+    chosen = prover.policy.choice
+    return {"policy": chosen.kind, "model": chosen.model, "toolchain": prover.lean.toolchain.label}
 
 
 # ---------------------------------------------------------------------------- a file
 
 
-def _prove_file(
-    job: _Job, path: Path | None, text: str, body: str, workers: int | None,
-    original: bytes | None, as_json: bool,
-) -> int:  # fmt: skip
+def _end_file(
+    result: FileResult, task: Task, original: bytes | None, prover: Assembled, as_json: bool
+) -> int:
     """`original` is what the file holds, if it is to be rewritten."""
-    view = SearchView()
-
-    async def work() -> FileResult:
-        async with _prover(job, workers) as prover:
-            return await prove_file(replace(prover, refutes=True), body, job.seed, view)
-
-    result = _watched(view, work())
-    header = len(body) - len(body.lstrip())  # imports are blanks in the body
-    filled = text[:header] + result.source[header:]
+    filled = task.filled(result.source)
     unwritten: BurnQedError | None = None
-    if original is not None and path is not None and filled != text:
+    if original is not None and task.path is not None and filled != task.text:
         try:
-            rewrite(path, original, filled)
+            rewrite(task.path, original, filled)
         except BurnQedError as error:
             unwritten = error
     if as_json:
-        typer.echo(json.dumps(_file_json(result, filled, path, job), ensure_ascii=False))
+        typer.echo(json.dumps(_file_json(result, filled, task.path, prover), ensure_ascii=False))
     else:
         if original is None or unwritten:
             screen.write_exactly(filled)
@@ -331,14 +226,14 @@ def _prove_file(
     return 0 if result.proved else 1
 
 
-def _file_json(result: FileResult, filled: str, path: Path | None, job: _Job) -> dict[str, Any]:
+def _file_json(result: FileResult, filled: str, path: Path | None, prover: Assembled) -> dict[str, Any]:
     return {
         "file": str(path) if path else None,
         "proved": result.proved,
         "holes": [_hole_json(hole) for hole in result.holes],
         "refused": [{"theorem": v.theorem, "reason": v.reason} for v in result.refused],
         "source": filled,
-        **_machinery(job),
+        **_machinery(prover),
     }
 
 

@@ -12,21 +12,23 @@ from importlib.metadata import version
 
 import typer
 
-from burnqed.cli import compose
+from burnqed.cli.options import configured
 from burnqed.core.errors import InputError
 from burnqed.lean import host_files
 from burnqed.lean.pool import run_sync
 from burnqed.lean.process import LaunchSpec, LeanProcess, Limits
 from burnqed.lean.toolchain import Toolchain
+from burnqed.prover import leans
+from burnqed.prover.config import LeanConfig
 
 # The client has limits of its own; these only keep a forgotten process from staying for ever.
 LIMITS = Limits(request_seconds=24 * 3600.0, memory_bytes=16 * 2**30)
 
 
+@configured(LeanConfig, only=("toolchain", "project"))
 def repl(
     context: typer.Context,
-    toolchain: compose.ToolchainOption = None,
-    project: compose.ProjectOption = None,
+    config: LeanConfig,
 ) -> None:
     """Serve Pantograph's line protocol: `burn-qed repl MODULE… [--lean.option=value]`.
 
@@ -45,8 +47,8 @@ def repl(
         return
     options = [argument for argument in context.args if argument.startswith("-")]
     modules = [argument for argument in context.args if argument not in options]
-    found, spec = compose.lean(toolchain, project, modules, options)
-    run_sync(_serve(_Server(found, spec)))
+    lean = leans.set_up(config, modules, options)
+    run_sync(_serve(_Server(lean.toolchain, lean.spec)))
 
 
 class _Server:

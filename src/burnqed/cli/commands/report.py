@@ -9,8 +9,9 @@ from typing import Annotated
 
 import typer
 
-from burnqed.cli import compose, tables
+from burnqed.cli import tables
 from burnqed.cli.labels import labels_of
+from burnqed.cli.options import JsonOption
 from burnqed.core.errors import InputError
 from burnqed.core.runs import publish
 from burnqed.evaluation.results import RESULT, IterationResult, read_result
@@ -38,7 +39,7 @@ def report_command(
             "--out", metavar="DIR", help="Where to write; by itself RUN/report of a single run."
         ),
     ] = None,
-    as_json: compose.JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Write what an evaluation found as a page to read and plots to show.
 

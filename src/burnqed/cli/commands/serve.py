@@ -10,9 +10,12 @@ from typing import Annotated
 
 import typer
 
-from burnqed.cli import compose, policies
+from burnqed.cli import tables
+from burnqed.cli.options import JsonOption, configured
 from burnqed.cli.stopping import Stopping
 from burnqed.policy.models.strict import need_libraries
+from burnqed.prover import policies
+from burnqed.prover.config import EncoderConfig
 
 app = typer.Typer(no_args_is_help=True, help="Serve a model to other processes and machines.")
 
@@ -25,20 +28,17 @@ def options() -> None:
 
 
 @app.command("encode")
+@configured(EncoderConfig)
 def encode_command(
     model: Annotated[
         str, typer.Option("--model", metavar="DIR", help="The policy's model, which encodes.")
     ],
-    pooling: policies.PoolingOption = None,
-    layer: policies.LayerOption = None,
-    prompt: policies.PromptOption = None,
+    config: EncoderConfig,
     host: Annotated[
         str, typer.Option(help="Whom to listen to; 0.0.0.0 is everybody who can reach this machine.")
     ] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65_535, help="0: any that is free.")] = 8100,
-    device: policies.DeviceOption = "auto",
-    dtype: policies.DtypeOption = "auto",
-    as_json: compose.JsonOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Answer with the embeddings of states, over HTTP; states that wait are encoded together.
 
@@ -55,14 +55,12 @@ def encode_command(
     Exit codes: 2 bad input, 3 the model failed, 130 or 143 stopped by a signal, after what was asked
     before it has been answered.
     """
-    how = policies.pooling(pooling)
-    choice = policies.choice("local", model, device=device, dtype=dtype, prompt=prompt)
+    choice = policies.local(model, config)
     need_libraries()
-    from burnqed.value.encoder import LocalEncoder
     from burnqed.value.server import EncodeServer
 
     with EncodeServer(host, port) as server:
-        encoder = LocalEncoder(policies.load_model(choice), how, -1 if layer is None else layer)
+        encoder = policies.encoder(choice, config, tables.warn)
         server.use(encoder)
         with Stopping() as stopping:
             about = {"url": server.url, **asdict(encoder.name), "version": version("burn-qed")}

@@ -9,7 +9,8 @@ from typing import Annotated
 
 import typer
 
-from burnqed.cli import compose, iteration_tables, tables
+from burnqed.cli import iteration_tables, tables
+from burnqed.cli.options import JsonOption
 from burnqed.iteration import rounds
 from burnqed.iteration.directory import locked, read_run
 from burnqed.iteration.history import BASELINE
@@ -19,7 +20,7 @@ from burnqed.iteration.summary import to_json, write_summary
 RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run of expert iteration.")]
 
 
-def status_command(run: RunArgument, as_json: compose.JsonOption = False) -> None:
+def status_command(run: RunArgument, as_json: JsonOption = False) -> None:
     """Say how far a run of expert iteration is: what is done, what is due, what it cost.
 
     Also while it runs. The log of the stage at work is in RUN/logs.

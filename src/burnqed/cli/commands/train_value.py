@@ -9,104 +9,27 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from burnqed.cli import compose, policies, sets, stopping, tables
+from burnqed.cli import stopping, tables
+from burnqed.cli.options import JsonOption, ResumeOption, configured
 from burnqed.cli.watch import Watch
-from burnqed.core.errors import InputError
-from burnqed.policy.models.strict import need_libraries
+from burnqed.prover.config import EncoderConfig
+from burnqed.prover.training import train_value
+from burnqed.training.settings import ValueTraining
 
 if TYPE_CHECKING:  # it loads torch
     from burnqed.training.ebm import Told
-    from burnqed.value.embeddings import Encoder
 
 _BAD_END = 3
 
 
+@configured(EncoderConfig, "encoding")
+@configured(ValueTraining)
 def value_command(
-    data: Annotated[
-        list[Path],
-        typer.Option(
-            "--data", metavar="RUN", help="A run of search or negatives; may be repeated, give both."
-        ),
-    ],
-    model: Annotated[
-        str,
-        typer.Option(
-            "--model",
-            metavar="DIR|words",
-            help="The policy's model, which encodes states; or words, which needs none.",
-        ),
-    ],
-    out: Annotated[Path, typer.Option("--out", metavar="OUT", help="The training's directory.")],
-    pooling: policies.PoolingOption = None,
-    layer: policies.LayerOption = None,
-    prompt: policies.PromptOption = None,
-    device: policies.DeviceOption = "auto",
-    dtype: policies.DtypeOption = "auto",
-    embeddings: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Where `burn-qed embed` keeps embeddings; else OUT has them."),
-    ] = None,
-    k: Annotated[
-        int, typer.Option("--k", min=1, help="Negatives that a positive is held against.")
-    ] = 8,
-    in_batch: Annotated[
-        bool,
-        typer.Option(
-            "--in-batch/--no-in-batch",
-            help="Fill up to --k with states of other theorems, where a theorem has too few.",
-        ),
-    ] = True,
-    slower: Annotated[
-        bool,
-        typer.Option(
-            "--slower", help="Hold positives also against siblings whose proofs had more steps."
-        ),
-    ] = False,
-    margin_weight: Annotated[
-        float, typer.Option(min=0, help="Of a margin of 1 between positive and negatives.")
-    ] = 0.0,
-    steps_weight: Annotated[
-        float, typer.Option(min=0, help="Of a regression on the steps that remain of a proof.")
-    ] = 0.0,
-    unconditioned: Annotated[
-        bool, typer.Option("--unconditioned", help="The head does not see the goal; to compare with.")
-    ] = False,
-    batch: Annotated[int, typer.Option(min=1, help="Positives to a step.")] = 64,
-    lr: Annotated[float, typer.Option(min=0, help="Peak learning rate.")] = 2e-3,
-    weight_decay: Annotated[float, typer.Option(min=0, help="Of matrices.")] = 0.01,
-    epochs: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="Times through the data, at most; by itself 40, or 500 steps if more."
-        ),
-    ] = None,
-    steps: Annotated[
-        int | None, typer.Option(min=1, help="Steps to take at most, instead of --epochs.")
-    ] = None,
-    patience: Annotated[
-        int, typer.Option(min=1, help="Evaluations without a better one, after which it ends.")
-    ] = 10,
-    eval_every: Annotated[
-        int | None,
-        typer.Option(min=1, help="Steps between two evaluations; by itself an epoch, 25 at least."),
-    ] = None,
-    val_share: Annotated[
-        float,
-        typer.Option(
-            min=0.01,
-            max=0.9,
-            help="Share of the theorems that are not trained on: half choose, half judge.",
-        ),
-    ] = 0.2,
-    seed: Annotated[int, typer.Option(help="Same seed, same training.")] = 0,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the training that is in --out.")
-    ] = False,
-    resume_from: Annotated[
-        Path | None,
-        typer.Option(metavar="DIR", help="Begin with the weights of this head, of the same encoder."),
-    ] = None,
-    as_json: compose.JsonOption = False,
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The training's directory.")],
+    config: ValueTraining,
+    encoding: EncoderConfig,
+    resume: ResumeOption = False,
+    as_json: JsonOption = False,
 ) -> None:
     """Train a value model: the energy of a state, low where a proof is near.
 
@@ -117,7 +40,7 @@ def value_command(
     precision). A share of the theorems, by their names, is not trained on: half of these choose the
     best step, the other half judge it.
 
-    OUT gets manifest.json, log.jsonl, curve.png and .svg, embeddings/, checkpoint/ (to go on from),
+    DIR gets manifest.json, log.jsonl, curve.png and .svg, embeddings/, checkpoint/ (to go on from),
     best/ (the head with the best validation rank, and calibration.json: how it compares with
     log-probability, and how to add the two), and at the end result.json with all figures: rank-1 is how
     often the positive has the lowest energy of its group, beside what chance and log-probability get.
@@ -144,33 +67,8 @@ def value_command(
     or an option is wrong, 3 a package, memory, the loss or the temperature failed, 130 or 143 stopped
     by a signal.
     """
-    sets.check_out(out)
-    if epochs is not None and steps is not None:
-        raise InputError("--epochs and --steps both say when to end", hint="leave out one of them")
-    need_libraries()
-    from burnqed.training.ebm import Plan
-    from burnqed.training.value import Job, train_value
-    from burnqed.value.words import WORDS
-
-    encoder, where, source = _encoder(model, pooling, layer, prompt, device, dtype)
-    job = Job(
-        data=tuple(data),
-        # A linear head cannot make anything of a goal: it is the same for all that are compared.
-        conditioned=not unconditioned and model != WORDS,
-        slower=slower,
-        val_share=val_share,
-        plan=Plan(
-            k=k, batch=batch, epochs=epochs, steps=steps, lr=lr, weight_decay=weight_decay,
-            margin_weight=margin_weight, steps_weight=steps_weight, in_batch=in_batch,
-            patience=patience, eval_every=eval_every, seed=seed,
-        ),
-        resume_from=resume_from,
-        embeddings=embeddings,
-        device=where,
-        source=source,
-    )  # fmt: skip
     with Watch(_said, shown=not as_json) as watch:
-        result = train_value(job, encoder, out, watch, resume=resume)
+        result = train_value(config, out, encoding, watch, resume=resume)
     if result is None:
         raise stopping.stopped(watch.stopping.signal or signal.SIGTERM)
     _print(result, out, as_json)
@@ -180,26 +78,6 @@ def value_command(
             "try a lower --lr, or look at the embeddings"
         )
         raise typer.Exit(_BAD_END)
-
-
-def _encoder(
-    model: str, pooling: str | None, layer: int | None, prompt: str | None, device: str, dtype: str
-) -> tuple[Encoder, str, str]:
-    """What encodes states, where the head is computed, and where the encoder's model is."""
-    from burnqed.value.encoder import LocalEncoder
-    from burnqed.value.words import WORDS, WordsEncoder
-
-    how = policies.pooling(pooling)
-    if model == WORDS:
-        if pooling or prompt or layer is not None:
-            raise InputError(
-                "words are no model's hidden states", hint="leave out --pooling, --layer and --prompt"
-            )
-        return WordsEncoder(), "cpu", ""
-    choice = policies.choice("local", model, device=device, dtype=dtype, prompt=prompt)
-    loaded = policies.load_model(choice)
-    encoder = LocalEncoder(loaded, how, -1 if layer is None else layer)
-    return encoder, loaded.device, str(loaded.model.name_or_path)
 
 
 def _said(told: Told) -> str:

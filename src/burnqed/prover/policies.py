@@ -1,4 +1,4 @@
-"""Options that say where tactics come from, and the policies they mean."""
+"""Where tactics come from: what settings mean together, and the policies that they make."""
 
 from __future__ import annotations
 
@@ -6,11 +6,8 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
-import typer
-
-from burnqed.cli import tables
 from burnqed.core.errors import InputError
 from burnqed.core.ports import Policy
 from burnqed.lean.pool import default_size, run_sync, usable_cores
@@ -20,108 +17,22 @@ from burnqed.policy.portfolio import Portfolio
 from burnqed.policy.prompt import PromptSettings, read_settings
 from burnqed.policy.ranked.places import CORE, find_ranker, is_ranker
 from burnqed.policy.sampled import SampledPolicy, Sampler
+from burnqed.prover.config import EncoderConfig, Kind, ModelConfig, PolicyConfig
 
 if TYPE_CHECKING:  # it loads torch
     from burnqed.policy.models.load import Loaded
     from burnqed.policy.ranked.library import Library
+    from burnqed.value.encoder import LocalEncoder
 
-Kind = Literal["portfolio", "ranked", "local", "mix", "sglang", "openai"]
 # The portfolio has many cheap ideas for a state; a model has a few that cost more.
 _CANDIDATES: dict[Kind, int] = {
     "portfolio": 32, "ranked": 32, "local": 8, "mix": 32, "sglang": 8, "openai": 8,
 }  # fmt: skip
 # Several attempts at temperature 0 would all be the same one.
 SAMPLING = 1.0
-# What a search with noise samples at: less likely steps as well, for proofs that nobody has seen.
-NOISE = 1.2
+Warn = Callable[[str], None]
 _WITH_MODEL = ("local", "mix")
 _SERVED = ("sglang", "openai")
-
-PolicyOption = Annotated[
-    str | None,
-    typer.Option(
-        "--policy",
-        metavar="KIND",
-        help="Where tactics come from: portfolio (rules, no model), ranked (rules and lemmas of the "
-        "library, in the order that a ranker learnt), local (a model in this process), mix (a model "
-        "and the portfolio), sglang or openai (a server). By itself what --model is for; without one "
-        "portfolio, but of `prove` with the embedded Lean ranked, with the ranker that comes along.",
-    ),
-]
-ModelOption = Annotated[
-    str | None,
-    typer.Option(
-        "--model",
-        metavar="DIR",
-        help="A model's directory (safetensors, GGUF, or an adapter), smollm2, a ranker's directory, "
-        "core (the ranker that comes along), or a server's model.",
-    ),
-]
-UrlOption = Annotated[
-    str | None, typer.Option("--url", help="The server's address, for sglang and openai.")
-]
-DeviceOption = Annotated[
-    str, typer.Option("--device", help="Where a local model runs: auto, cpu or cuda.")
-]
-LogprobsOption = Annotated[
-    bool,
-    typer.Option(
-        "--logprobs/--no-logprobs",
-        help="--no-logprobs: the openai server gives no log-probabilities; all samples count the same.",
-    ),
-]
-PromptOption = Annotated[
-    str | None,
-    typer.Option(
-        "--prompt",
-        metavar="FORMAT",
-        help="How the model was trained to be asked: deepseek, proofstep or colons. A directory that "
-        "burn-qed wrote says it by itself.",
-    ),
-]
-PromptTokensOption = Annotated[
-    int | None,
-    typer.Option(min=1, help="Tokens of a prompt at most; by itself as in training, or 1920."),
-]
-TacticTokensOption = Annotated[
-    int | None,
-    typer.Option(min=2, help="Tokens of a tactic at most; by itself as in training, or 128."),
-]
-DtypeOption = Annotated[
-    str,
-    typer.Option(
-        "--dtype",
-        help="Of a local model: float32, bfloat16, nf4 (four bits; needs bitsandbytes), or auto "
-        "(bfloat16 on a GPU).",
-    ),
-]
-PoolingOption = Annotated[
-    str | None,
-    typer.Option(
-        "--pooling",
-        help="Of the hidden states of a state's tokens: their mean (by itself), or the last.",
-    ),
-]
-LayerOption = Annotated[
-    int | None,
-    typer.Option(
-        "--layer",
-        min=-1,
-        help="Whose hidden states: 0 the embeddings of tokens, -1 the last (by itself).",
-    ),
-]
-TemperatureOption = Annotated[
-    float | None,
-    typer.Option(
-        min=0,
-        help="0: the likeliest candidates; more: samples them. By itself 0; 1 with a server, with "
-        "several attempts, and for a model alone with --value.",
-    ),
-]
-CandidatesOption = Annotated[
-    int | None,
-    typer.Option(min=1, help="Tactics tried at a state; by itself 32, or 8 of a model alone."),
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,16 +79,28 @@ class Choice:
 
 
 def usual(toolchain: Toolchain) -> str | None:
-    """The model for somebody who wants a proof and says nothing about policies: None is the portfolio.
+    """The model for whoever says nothing about policies: None is the portfolio.
 
-    The library of the embedded Lean comes along, and it is what the ranker was taught with. To read
+    The library of the embedded Lean is shipped, and it is what the ranker was trained with. To read
     that of a project takes minutes, which is worth asking for.
     """
     return CORE if toolchain.kind == "embedded" else None
 
 
+def chosen(config: PolicyConfig, toolchain: Toolchain | None = None) -> Choice:
+    """The policy that a configuration means on a toolchain; without one, as far as it can be told."""
+    model = config.model
+    if model is None and config.policy is None and toolchain is not None:
+        model = usual(toolchain)
+    return choice(
+        config.policy, model, url=config.url, logprobs=config.logprobs, prompt=config.prompt,
+        prompt_tokens=config.prompt_tokens, tactic_tokens=config.tactic_tokens, device=config.device,
+        dtype=config.dtype,
+    )  # fmt: skip
+
+
 def choice(policy: str | None, model: str | None = None, **rest: Any) -> Choice:
-    """What the options mean together; `rest` are the other fields of a choice."""
+    """What settings mean together; `rest` are the other fields of a choice."""
     kind: Any = policy or ("portfolio" if model is None else _kind_of(model))
     if kind not in get_args(Kind):
         raise InputError(f"no policy {kind}", hint=f"--policy is one of {', '.join(get_args(Kind))}")
@@ -231,7 +154,9 @@ class Prepared:
             await model.close()
 
 
-def prepare(choice: Choice, library: Callable[[], Library], workers: int | None = None) -> Prepared:
+def prepare(
+    choice: Choice, library: Callable[[], Library], workers: int | None, warn: Warn
+) -> Prepared:
     """Load what is to be loaded, ask servers, in front of the user and before a run is begun.
 
     `library` is that of the running Lean; reading it takes a while the first time.
@@ -245,7 +170,7 @@ def prepare(choice: Choice, library: Callable[[], Library], workers: int | None 
         case "ranked":
             return _ranked(choice, library)
         case "local" | "mix":
-            loaded = load_model(choice)
+            loaded = load_model(choice, warn)
             from burnqed.policy.local.sampler import LocalSampler
 
             if loaded.device == "cpu":
@@ -261,19 +186,19 @@ def prepare(choice: Choice, library: Callable[[], Library], workers: int | None 
         case "sglang":
             from burnqed.policy.sglang import SglangConfig, SglangSampler
 
-            settings = _served_settings(choice)
+            settings = _served_settings(choice, warn)
             sglang = SglangConfig(url=choice.url or "", model=choice.model, settings=settings)
-            checked = _checked(lambda: SglangSampler(sglang))
+            checked = _checked(lambda: SglangSampler(sglang), warn)
             about = _about(choice, settings) | {"model": _served_name(choice)}
             return Prepared(choice, about, _places(choice), checked)
         case "openai":
             from burnqed.policy.openai import OpenAIConfig, OpenAISampler
 
-            settings = _served_settings(choice)
+            settings = _served_settings(choice, warn)
             openai = OpenAIConfig(
                 url=choice.url or "", model=choice.model, settings=settings, logprobs=choice.logprobs
             )
-            checked = _checked(lambda: OpenAISampler(openai))
+            checked = _checked(lambda: OpenAISampler(openai), warn)
             about = _about(choice, settings) | {
                 "model": _served_name(choice),
                 "logprobs": choice.logprobs,
@@ -296,24 +221,25 @@ def _kind_of(model: str) -> Kind:
     return "ranked" if is_ranker(find_ranker(model)) else "local"
 
 
-def pooling(given: str | None) -> Literal["mean", "last"]:
-    """How an encoder makes one embedding of many."""
-    match given:
-        case None:
-            return "mean"
-        case "mean" | "last":
-            return given
-        case _:
-            raise InputError(f"no pooling {given}", hint="--pooling is mean or last")
+def local(model: str | None, config: ModelConfig) -> Choice:
+    """A language model in this process."""
+    return choice("local", model, prompt=config.prompt, device=config.device, dtype=config.dtype)
 
 
-def load_model(choice: Choice) -> Loaded:
+def encoder(choice: Choice, config: EncoderConfig, warn: Warn) -> LocalEncoder:
+    """What makes embeddings of a local model's hidden states."""
+    from burnqed.value.encoder import LocalEncoder
+
+    return LocalEncoder(load_model(choice, warn), config.pooling, config.layer)
+
+
+def load_model(choice: Choice, warn: Warn) -> Loaded:
     """The local model, asked in the way that the options say, if they do."""
     from burnqed.policy.models.load import load
 
     loaded = load(choice.model or "", choice.device, choice.dtype)
     if loaded.note:
-        tables.warn(loaded.note)
+        warn(loaded.note)
     return replace(loaded, settings=choice.settings(loaded.settings))
 
 
@@ -337,18 +263,18 @@ def _served_name(choice: Choice) -> str | None:
     return choice.model
 
 
-def _served_settings(choice: Choice) -> PromptSettings:
+def _served_settings(choice: Choice, warn: Warn) -> PromptSettings:
     """A served directory that can be read here says how its model is asked."""
     own = read_settings(Path(choice.model)) if choice.model and Path(choice.model).is_dir() else None
     if own is None and choice.prompt is None:
-        tables.warn(
+        warn(
             f"the served model is asked in the format {PromptSettings().format}; if it was trained "
             "with another, give --prompt, or its directory as --model"
         )
     return choice.settings(own or PromptSettings())
 
 
-def _checked(make: Callable[[], Sampler]) -> Callable[[], Sampler]:
+def _checked(make: Callable[[], Sampler], warn: Warn) -> Callable[[], Sampler]:
     """How to make samplers, of which one was found to work; each belongs to one event loop."""
 
     async def check() -> tuple[str, ...]:
@@ -359,5 +285,5 @@ def _checked(make: Callable[[], Sampler]) -> Callable[[], Sampler]:
             await sampler.close()
 
     for warning in run_sync(check()):
-        tables.warn(warning)
+        warn(warning)
     return make

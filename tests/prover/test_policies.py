@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from burnqed.cli.policies import Choice, _served_settings, choice
 from burnqed.core.errors import InputError
 from burnqed.lean.process import LaunchSpec
 from burnqed.policy.prompt import PromptSettings, write_settings
+from burnqed.prover.policies import Choice, _served_settings, choice
 from burnqed.trajectories.store import iter_rows
 from tests.cli.in_process import burn_qed
 from tests.lanes import some
@@ -146,17 +146,16 @@ def test_a_taught_model_proves_theorems(
     assert again.stdout == out.stdout
 
 
-def test_a_served_directory_says_how_it_is_asked(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_served_directory_says_how_it_is_asked(tmp_path: Path) -> None:
+    told: list[str] = []
     write_settings(tmp_path, PromptSettings("proofstep", 448, 64))
-    own = _served_settings(choice("openai", str(tmp_path), url="u"))
+    own = _served_settings(choice("openai", str(tmp_path), url="u"), told.append)
     assert own == PromptSettings("proofstep", 448, 64)
-    assert capsys.readouterr().err == ""
+    assert told == []
     given = choice("openai", str(tmp_path), url="u", prompt="colons", tactic_tokens=32)
-    assert _served_settings(given) == PromptSettings("colons", 448, 32)
-    assert _served_settings(choice("openai", "some-model", url="u")) == PromptSettings()
-    assert "--prompt" in capsys.readouterr().err
+    assert _served_settings(given, told.append) == PromptSettings("colons", 448, 32)
+    assert _served_settings(choice("openai", "some-model", url="u"), told.append) == PromptSettings()
+    assert "--prompt" in told[0]
 
 
 def test_a_server_that_is_not_there_leaves_no_run_behind(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Options that say how states are valued, and the value models they mean."""
+"""How states are valued: the value model that settings mean."""
 
 from __future__ import annotations
 
@@ -6,48 +6,20 @@ import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from burnqed.cli import tables
-from burnqed.cli.policies import Prepared
 from burnqed.core.errors import InputError
 from burnqed.core.ports import Value
 from burnqed.evaluation.results import TrainingMetrics
 from burnqed.policy.models.strict import need_libraries
+from burnqed.prover.config import GuidedConfig
+from burnqed.prover.policies import Prepared, Warn
 from burnqed.search.scoring import Scoring
 
 if TYPE_CHECKING:  # they load torch
     from burnqed.policy.models.load import Loaded
     from burnqed.value.encoder import EncoderName
     from burnqed.value.saved import SavedHead
-
-ValueOption = Annotated[
-    Path | None,
-    typer.Option(
-        "--value",
-        metavar="DIR",
-        help="A value model that `burn-qed train value` made, to say which states look provable.",
-    ),
-]
-EncoderOption = Annotated[
-    str | None,
-    typer.Option(
-        "--encoder",
-        metavar="DIR|URL",
-        help="What encodes states for --value: by itself the model that it was trained with; "
-        "or that model elsewhere, or the address of a `burn-qed serve encode`.",
-    ),
-]
-AnywayOption = Annotated[
-    bool,
-    typer.Option(
-        "--value-anyway",
-        help="Use the value model also if it was not found to rank siblings better than "
-        "log-probability.",
-    ),
-]
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +34,13 @@ class Guide:
     places: dict[str, Any] = field(default_factory=dict)
 
 
-def guide(directory: Path | None, encoder: str | None, anyway: bool, prepared: Prepared) -> Guide:
-    """The guide that the options mean; without --value, log-probability alone.
+def guide(config: GuidedConfig, prepared: Prepared, warn: Warn) -> Guide:
+    """The guide that a configuration means; without a value model, log-probability alone.
 
     A value model whose verdict is not `better` is not used, and the user is told.
     """
-    if directory is None:
+    encoder, anyway = config.encoder, config.value_anyway
+    if config.value is None:
         if encoder is not None or anyway:
             raise InputError("there is no value model to encode for", hint="give --value DIR")
         return Guide()
@@ -76,9 +49,9 @@ def guide(directory: Path | None, encoder: str | None, anyway: bool, prepared: P
     from burnqed.value.saved import read_head
     from burnqed.value.scorer import Scorer, trusted
 
-    saved = read_head(directory)
+    saved = read_head(config.value)
     calibration = read_calibration(saved.directory)
-    used = trusted(calibration, policy_label(prepared.about), anyway, tables.warn)
+    used = trusted(calibration, policy_label(prepared.about), anyway, warn)
     places = {"value": str(saved.directory.resolve())}
     about: dict[str, Any] = {
         "value_identity": saved.identity, "value_verdict": calibration.verdict, "value_used": used,
@@ -107,7 +80,7 @@ def guide(directory: Path | None, encoder: str | None, anyway: bool, prepared: P
             )
         words = Scorer(saved, WordsEncoder(), calibration)
         return Guide(words, scoring, about, _training(saved), places=places)
-    loaded = _loaded(saved, encoder, prepared)
+    loaded = _loaded(saved, encoder, prepared, warn)
     local = LocalEncoder(loaded, saved.encoder.pooling, saved.encoder.layer)
     scorer = Scorer(saved, local, calibration, loaded.thread)
     return Guide(scorer, scoring, about, _training(saved), places=places)
@@ -128,7 +101,7 @@ def _training(saved: SavedHead) -> TrainingMetrics | None:
         return None
 
 
-def _loaded(saved: SavedHead, encoder: str | None, prepared: Prepared) -> Loaded:
+def _loaded(saved: SavedHead, encoder: str | None, prepared: Prepared, warn: Warn) -> Loaded:
     """The encoder's model: the policy's own if it is that, else from where it was or is said to be."""
     from burnqed.policy.models.load import load
 
@@ -145,6 +118,6 @@ def _loaded(saved: SavedHead, encoder: str | None, prepared: Prepared) -> Loaded
             )
         loaded = load(where, prepared.choice.device, name.dtype)
         if loaded.note:
-            tables.warn(loaded.note)
+            warn(loaded.note)
     tactic = loaded.settings.tactic_tokens
     return replace(loaded, settings=replace(name.settings, tactic_tokens=tactic))

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from burnqed.cli import tables
 from burnqed.core.cache import brought
 from burnqed.core.errors import BurnQedError, InputError
 from burnqed.data.benchmarks import BENCHMARKS, Benchmark, Packaged, is_here, load, stored
@@ -15,6 +14,7 @@ from burnqed.lean.embedded.bundle import Item
 from burnqed.policy.models import names, smollm2
 from burnqed.policy.models.checks import check_whole, read_json, weight_files
 from burnqed.policy.ranked.places import WEIGHTS, is_ranker
+from burnqed.prover.policies import Warn
 
 _NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")
 _BYTES = {"": 10**6, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
@@ -32,10 +32,15 @@ def part_bytes(text: str) -> int:
 
 
 def carried(
-    sets: Sequence[str], models: Sequence[str], values: Sequence[Path], *, every_benchmark: bool
+    sets: Sequence[str],
+    models: Sequence[str],
+    values: Sequence[Path],
+    warn: Warn,
+    *,
+    every_benchmark: bool,
 ) -> list[Item]:
     """All that was asked for, and perhaps every benchmark that is here."""
-    items = [*_sets(sets, every_benchmark)]
+    items = [*_sets(sets, every_benchmark, warn)]
     for model in models:
         items += (item for item in _model(model) if item not in items)
     items += map(_value, values)
@@ -67,14 +72,14 @@ def _files(place: str, folder: Path) -> dict[str, Path]:
 # --------------------------------------------------------------------------------------- sets
 
 
-def _sets(given: Sequence[str], every_benchmark: bool) -> Iterator[Item]:
+def _sets(given: Sequence[str], every_benchmark: bool, warn: Warn) -> Iterator[Item]:
     asked = {name for name in given if name in BENCHMARKS}
     for name, benchmark in BENCHMARKS.items():
         if isinstance(benchmark.origin, Packaged):
             continue  # it comes with burn-qed
         if name in asked:
             load(benchmark)  # says how to get it if it is not here
-        elif not every_benchmark or not is_here(benchmark) or not _usable(benchmark):
+        elif not every_benchmark or not is_here(benchmark) or not _usable(benchmark, warn):
             continue
         place = f"benchmarks/{name}.json"
         yield Item("set", name, place, {place: stored(benchmark)})
@@ -95,11 +100,11 @@ def _sets(given: Sequence[str], every_benchmark: bool) -> Iterator[Item]:
         yield Item("set", name, place, {place: path})
 
 
-def _usable(benchmark: Benchmark) -> bool:
+def _usable(benchmark: Benchmark, warn: Warn) -> bool:
     try:
         load(benchmark)
     except BurnQedError as error:
-        tables.warn(f"{benchmark.name} is left out: {error.message}")
+        warn(f"{benchmark.name} is left out: {error.message}")
         return False
     return True
 

@@ -1,0 +1,133 @@
+"""From a configuration to a prover: a Lean, a policy, a value model, a search and its judges."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager, closing
+from dataclasses import dataclass, replace
+from typing import Any
+
+import msgspec
+
+from burnqed.core.errors import InputError
+from burnqed.evaluation.prove import Prover
+from burnqed.lean.pool import Pool
+from burnqed.lean.protocol import Gate
+from burnqed.prover import leans, policies, values
+from burnqed.prover.config import (
+    NOISE,
+    EvalConfig,
+    GuidedConfig,
+    LeanConfig,
+    PolicyConfig,
+    SearchConfig,
+    SetConfig,
+)
+from burnqed.prover.leans import Lean
+from burnqed.prover.policies import SAMPLING, Choice, Prepared, Warn
+from burnqed.prover.values import Guide
+from burnqed.search.best_first import Settings
+from burnqed.search.budget import Budget
+
+_JUDGES = 2  # at least: one compiles, one verifies
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """All parts of a prover, loaded and checked; `opened` starts its Leans."""
+
+    config: PolicyConfig
+    lean: Lean
+    policy: Prepared
+    guide: Guide
+    budget: Budget
+    temperature: float
+
+    @property
+    def about(self) -> dict[str, Any]:
+        """What a run's manifest says: all that decides its searches, but for the nodes."""
+        return {
+            "depth": self.budget.depth, "candidates": self.budget.candidates,
+            "seconds": self.budget.seconds, "temperature": self.temperature, "seed": self.config.seed,
+            "heartbeats": self.config.heartbeats, **self.policy.about, **self.guide.about,
+            "modules": list(self.lean.modules), "toolchain": self.lean.toolchain.label,
+        }  # fmt: skip
+
+    @property
+    def places(self) -> dict[str, Any]:
+        """Where its models are; that decides nothing."""
+        return {**self.policy.places, **self.guide.places}
+
+    @asynccontextmanager
+    async def opened(
+        self, gate: Gate | None = None, workers: int | None = None
+    ) -> AsyncIterator[Prover]:
+        """Its Leans, with judges beside them; the guide is closed with them."""
+        spec = self.lean.spec
+        with closing(self.guide):
+            async with (
+                self.policy.opened() as proposer,
+                Pool(spec, workers or self.config.workers, gate=gate) as pool,
+                # As many as searchers, or finished searches queue up for the last word on their finds.
+                Pool(spec, max(_JUDGES, pool.size), gate=gate) as judges,
+            ):
+                settings = Settings(temperature=self.temperature, scoring=self.guide.scoring)
+                yield Prover(
+                    pool, judges, proposer, self.budget, self.guide.value, settings,
+                    self.config.heartbeats,
+                )  # fmt: skip
+
+
+def check(config: PolicyConfig) -> None:
+    """Refuse settings that do not go together, before anything is set up."""
+    chosen = policies.chosen(config)
+    _temperature(config, chosen, valued=False)
+    if isinstance(config, EvalConfig) and config.ablate and config.value is None:
+        raise InputError("--ablate needs a value model to leave out", hint="give --value DIR")
+    if isinstance(config, SearchConfig) and config.noise and config.temperature == 0:
+        raise InputError("temperature 0 has no noise", hint="leave out --temperature, or --noise")
+
+
+def modules_of(config: LeanConfig, own: Sequence[str] = ()) -> tuple[str, ...]:
+    """What Lean has to have loaded: Init, what is asked for, and what a file or a set needs itself."""
+    return tuple(dict.fromkeys(["Init", *config.imports, *own]))
+
+
+def assemble(config: PolicyConfig, modules: Sequence[str], nodes: int, warn: Warn) -> Assembled:
+    """Set up, load and check all that the configuration means, in front of the user."""
+    check(config)
+    lean = leans.set_up(config, modules)
+    chosen = policies.chosen(config, lean.toolchain)
+    prepared = policies.prepare(chosen, lambda: lean.library(config.workers), config.workers, warn)
+    guide = values.guide(config, prepared, warn) if isinstance(config, GuidedConfig) else Guide()
+    candidates = chosen.candidates if config.candidates is None else config.candidates
+    return Assembled(
+        config=config,
+        lean=lean,
+        policy=prepared,
+        guide=guide,
+        budget=Budget(nodes, config.depth, candidates, config.seconds),
+        temperature=_temperature(config, chosen, guide.value is not None),
+    )
+
+
+def unguided(assembled: Assembled) -> Assembled:
+    """The same without its value model; its temperature stays, so that nothing else differs."""
+    assert isinstance(assembled.config, SetConfig)
+    config = msgspec.structs.replace(assembled.config, value=None, encoder=None, value_anyway=False)
+    return replace(assembled, config=config, guide=Guide())
+
+
+def _temperature(config: PolicyConfig, chosen: Choice, valued: bool) -> float:
+    given = config.temperature
+    attempts = config.pass_n if isinstance(config, EvalConfig) else 1
+    if given is None and isinstance(config, SearchConfig) and config.noise:
+        return chosen.temperature(NOISE)
+    if given is None:
+        return chosen.temperature(None, valued) if attempts == 1 else SAMPLING
+    if given == 0 and attempts > 1:
+        raise InputError(
+            f"{attempts} attempts at temperature 0 are one attempt {attempts} times",
+            hint=f"leave out --temperature, or give one above 0; the default is {SAMPLING:g}",
+        )
+    return chosen.temperature(given)

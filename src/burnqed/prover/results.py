@@ -1,0 +1,221 @@
+"""What became of something that was to be proved, as values.
+
+`Proved` is made of the judge's verdicts and of nothing else; it alone is true.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from burnqed.core.errors import StatementError
+from burnqed.evaluation.file import FileResult, HoleResult
+from burnqed.evaluation.prove import Attempt, lean_source
+from burnqed.lean.refute import Refutation
+from burnqed.lean.verdict import Verdict
+from burnqed.prover.drawing import result_html
+from burnqed.prover.task import Task
+from burnqed.search.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Statistics:
+    """What it took. `axioms` are all that a proof rests on, and None where that is not known."""
+
+    nodes: int = 0
+    states: int = 0
+    seconds: float = 0.0
+    lean_seconds: float = 0.0
+    judge_seconds: float = 0.0
+    axioms: tuple[str, ...] | None = None
+    axioms_seen: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """A statement or a text with holes, and what became of it.
+
+    `tree` is what the search tried, of a single statement. `holes` are the `sorry`s of a text, and
+    `draft` is the text with what was found for them.
+    """
+
+    statement: str
+    statistics: Statistics = field(default_factory=Statistics)
+    proof: str | None = None
+    tactics: tuple[str, ...] = ()
+    tree: Tree | None = None
+    holes: tuple[HoleResult, ...] = ()
+    draft: str | None = None
+
+    def __bool__(self) -> bool:
+        return False
+
+    @property
+    def said(self) -> str:
+        """What became of it, in a sentence."""
+        raise NotImplementedError
+
+    @property
+    def _spent(self) -> str:
+        spent = self.statistics
+        nodes = "1 node" if spent.nodes == 1 else f"{spent.nodes} nodes"
+        return f"{nodes}, {spent.seconds:.1f} s"
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.said!r})"
+
+    def _repr_html_(self) -> str:
+        return result_html(type(self).__name__, self.said, self.statement, self.proof, self.tree)
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Proved(Result):
+    """The judge accepted every theorem; `proof` is Lean source that can be pasted into a file."""
+
+    verdicts: tuple[Verdict, ...]
+
+    def __post_init__(self) -> None:
+        if not self.verdicts or not all(verdict.accepted for verdict in self.verdicts):
+            raise ValueError("only what the judge accepted is proved")
+        if self.proof is None:
+            raise ValueError("what is proved has a proof")
+
+    def __bool__(self) -> bool:
+        return True
+
+    @property
+    def said(self) -> str:
+        return f"proved: {self._spent}"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class NotFound(Result):
+    """No proof within the budget, which says nothing about the statement; `limit` is what was spent."""
+
+    limit: str = ""
+
+    @property
+    def said(self) -> str:
+        return f"not found: the budget of {self.limit} is spent ({self._spent})"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Refuted(Result):
+    """The statement is false: the kernel accepted a proof of its negation.
+
+    `counterexample` has the values at which it is false, if there are any.
+    """
+
+    negation_proof: str
+    counterexample: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def said(self) -> str:
+        values = ", ".join(f"{name} = {value}" for name, value in self.counterexample.items())
+        return f"false: {values or 'its negation is proved'}"
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Failed(Result):
+    """Nothing is known: Lean does not accept the statement, or Lean failed, or the judge refused."""
+
+    reason: str
+    detail: str = ""
+
+    @property
+    def said(self) -> str:
+        return f"failed ({self.reason}): {self.detail}"
+
+
+# ------------------------------------------------------------------------------- made of what
+
+
+def refused(task: Task, error: StatementError) -> Failed:
+    """A text that Lean does not accept, or is not shown."""
+    return Failed(statement=task.text, reason="statement", detail=error.message)
+
+
+def result_of(task: Task, found: Attempt | FileResult) -> Result:
+    return _of_file(task, found) if isinstance(found, FileResult) else _of_statement(task, found)
+
+
+def _of_statement(task: Task, attempt: Attempt) -> Result:
+    searches = [s for s in (attempt.earlier, attempt.searched) if s is not None]
+    proof, text = attempt.proof, task.text
+    tree = attempt.searched.tree if attempt.searched else None
+    spent = Statistics(
+        nodes=sum(s.nodes for s in searches),
+        states=sum(len(s.tree.nodes) for s in searches),
+        seconds=sum(s.seconds for s in searches),
+        lean_seconds=sum(s.lean_seconds for s in searches),
+        judge_seconds=attempt.judge_seconds,
+        axioms=proof.verdict.axioms if proof else None,
+        axioms_seen=proof.verdict.axioms_seen if proof else (),
+    )
+    if attempt.outcome == "proved" and proof is not None:
+        return Proved(
+            statement=text, statistics=spent, proof=lean_source(proof), tactics=proof.tactics,
+            tree=tree, verdicts=(proof.verdict,),
+        )  # fmt: skip
+    if attempt.outcome == "exhausted":
+        return NotFound(statement=text, statistics=spent, tree=tree, limit=attempt.reason)
+    if attempt.outcome == "false" and attempt.refutation is not None:
+        return _refuted(Result(statement=text, statistics=spent, tree=tree), attempt.refutation)
+    detail = attempt.detail
+    return Failed(statement=text, statistics=spent, tree=tree, reason=attempt.reason, detail=detail)
+
+
+def _refuted(known: Result, refutation: Refutation) -> Refuted:
+    return Refuted(
+        statement=known.statement, statistics=known.statistics, tree=known.tree, holes=known.holes,
+        draft=known.draft, negation_proof=refutation.tactic, counterexample=dict(refutation.values),
+    )  # fmt: skip
+
+
+def _of_file(task: Task, result: FileResult) -> Result:
+    draft, holes = task.filled(result.source), result.holes
+    verdicts = tuple(hole.verdict for hole in holes if hole.verdict is not None)
+    known = [verdict.axioms for verdict in verdicts]
+    seen = (axiom for verdict in verdicts for axiom in verdict.axioms_seen)
+    every = {axiom for axioms in known for axiom in axioms or ()}
+    spent = Statistics(
+        nodes=sum(hole.nodes for hole in holes),
+        seconds=sum(hole.seconds for hole in holes),
+        axioms=tuple(sorted(every)) if result.proved and None not in known else None,
+        axioms_seen=tuple(sorted(set(seen))),
+    )
+    tactics = tuple(tactic for hole in holes for tactic in hole.tactics)
+    if result.proved:
+        return Proved(
+            statement=task.text, statistics=spent, proof=draft, tactics=tactics, holes=holes,
+            draft=draft, verdicts=verdicts,
+        )  # fmt: skip
+    rest = Result(statement=task.text, statistics=spent, tactics=tactics, holes=holes, draft=draft)
+    false = next((hole.refutation for hole in holes if hole.refutation is not None), None)
+    if false is not None:
+        return _refuted(rest, false)
+    spent_hole = next((hole for hole in holes if hole.outcome == "exhausted"), None)
+    if spent_hole is not None and all(hole.outcome in ("exhausted", "found") for hole in holes):
+        return NotFound(
+            statement=task.text, statistics=spent, tactics=tactics, holes=holes, draft=draft,
+            limit=spent_hole.reason,
+        )  # fmt: skip
+    reason, detail = _why(result)
+    return Failed(
+        statement=task.text, statistics=spent, tactics=tactics, holes=holes, draft=draft, reason=reason,
+        detail=detail,
+    )  # fmt: skip
+
+
+def _why(result: FileResult) -> tuple[str, str]:
+    """Of a text whose holes are not all proved, for another reason than a spent budget."""
+    if not result.holes:
+        return "statement", "no `sorry` of the text stands for a proof"
+    for hole in result.holes:
+        if hole.outcome in ("error", "skipped"):
+            return hole.outcome, f"line {hole.hole.line}: {hole.reason}"
+    verdicts = [*(hole.verdict for hole in result.holes), *result.refused]
+    for verdict in verdicts:
+        if verdict is not None and not verdict.accepted:
+            return "refused", f"{verdict.theorem}: {verdict.reason}"
+    return "unjudged", "the judge has no verdict on a theorem of the text"

@@ -1,0 +1,97 @@
+"""A proof step by step: start a statement, apply tactics to its states, have the judge look at them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from typing import Any, Self
+
+from burnqed.core.config import build
+from burnqed.core.errors import InputError
+from burnqed.core.types import ProofState, StepOutcome, Theorem
+from burnqed.lean import rules
+from burnqed.lean.judge import judge_proof
+from burnqed.lean.pool import Pool
+from burnqed.lean.session import Session, open_session
+from burnqed.lean.verdict import Verdict
+from burnqed.prover import leans
+from burnqed.prover.assembly import modules_of
+from burnqed.prover.config import StepConfig
+from burnqed.prover.loops import Loop, outside
+from burnqed.prover.task import Task
+
+_JUDGES = 2  # one compiles, one verifies
+
+
+class Lean:
+    """`with Lean() as lean: state = lean.start("∀ n : Nat, n + 0 = n")`; then `lean.apply(state, …)`.
+
+    States stay: any of them can be branched from, in any order. The settings are those of
+    `prover.config.StepConfig`.
+    """
+
+    def __init__(self, **settings: Any) -> None:
+        self.config = build(StepConfig, settings)
+        self._loop: Loop | None = None
+        self._stack = AsyncExitStack()
+        self._session: Session | None = None
+        self._judges: Pool | None = None
+
+    def __enter__(self) -> Self:
+        if self._loop is not None:
+            raise InputError("this Lean is open already")
+        lean = outside(lambda: leans.set_up(self.config, modules_of(self.config)))
+        self._loop = Loop()
+        try:
+            self._loop.call(self._open(lean))
+        except BaseException:
+            self.__exit__()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        loop, self._loop = self._loop, None
+        self._session = self._judges = None
+        if loop is not None:
+            try:
+                loop.call(self._stack.aclose())
+            finally:
+                loop.close()
+
+    async def _open(self, lean: leans.Lean) -> None:
+        gate = None if self.config.trust else rules.gate()
+        enter = self._stack.enter_async_context
+        pool = await enter(Pool(lean.spec, 1, gate=gate))
+        self._judges = await enter(Pool(lean.spec, _JUDGES, gate=gate))
+        self._session = await enter(open_session(pool, self.config.heartbeats))
+
+    def start(self, statement: str) -> ProofState:
+        """The first state of a proposition, or of a `theorem`. Raises `StatementError`."""
+        loop, session, _ = self._parts()
+        return loop.call(session.start(_theorem(statement)))
+
+    def apply(self, state: ProofState, tactic: str, goals: Sequence[int] | None = None) -> StepOutcome:
+        """Run a tactic on a state's goals, or on some of them, by index.
+
+        A tactic that does not work is a value: `Rejected`, or `TimedOut`. `Closed` says that no goal
+        is left, which is not yet a proof.
+        """
+        loop, session, _ = self._parts()
+        return loop.call(session.apply(state, tactic, goals))
+
+    def judge(self, statement: str, tactics: Sequence[str]) -> Verdict:
+        """The last word on tactics as a proof of a statement."""
+        loop, _, judges = self._parts()
+        return loop.call(judge_proof(judges, _theorem(statement).statement, list(tactics)))
+
+    def _parts(self) -> tuple[Loop, Session, Pool]:
+        if self._loop is None or self._session is None or self._judges is None:
+            raise InputError("this Lean is not open", hint="use it as `with Lean() as lean:`")
+        return self._loop, self._session, self._judges
+
+
+def _theorem(text: str) -> Theorem:
+    task = Task(text)
+    if task.source.imports:
+        raise InputError("a statement imports nothing", hint="Lean(imports=[…]) loads modules")
+    return task.theorem

@@ -1,0 +1,104 @@
+"""What is to be proved: a statement, or a text with `sorry`s; and one attempt at it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+
+from burnqed.core.errors import InputError, StatementError
+from burnqed.core.types import Proposition, Theorem, TheoremText
+from burnqed.evaluation.file import FileResult, prove_file
+from burnqed.evaluation.prove import Attempt, Prover, prove
+from burnqed.lean import rules, statement
+from burnqed.lean.holes import TRUST_HINT
+from burnqed.lean.nesting import too_deep
+from burnqed.lean.protocol import Gate
+from burnqed.lean.source_file import read_source
+from burnqed.lean.strangers import first_danger, forbidden_import
+from burnqed.lean.tokens import tokenize
+from burnqed.prover.config import Config
+from burnqed.search.events import EventSink, ignore
+
+
+@dataclass(frozen=True)
+class Task:
+    """A text that was given, and the file that it is of, if it is of one."""
+
+    text: str
+    path: Path | None = None
+
+    def __post_init__(self) -> None:
+        if not self.text.strip():
+            raise InputError("there is nothing to prove: the input is empty")
+        deep = too_deep(self.text, tokenize(self.text))
+        if deep:
+            line = self.text.count("\n", 0, deep.at) + 1
+            raise InputError(f"Lean is not asked to read this: {deep.what}, in line {line}")
+
+    @cached_property
+    def source(self) -> statement.Source:
+        """Its imports, and the rest."""
+        return statement.split_header(self.text)
+
+    @cached_property
+    def words(self) -> frozenset[str]:
+        return frozenset(token.text for token in tokenize(self.source.body))
+
+    @property
+    def has_holes(self) -> bool:
+        """Whether there are `sorry`s to prove; else it is one statement."""
+        return "sorry" in self.words
+
+    @property
+    def theorem(self) -> Theorem:
+        """The one statement that it is."""
+        body = self.source.body
+        if self.words & {"theorem", "lemma"}:
+            named = statement.declarations(body)
+            if not named:
+                raise InputError(
+                    "the theorem has no name, or is private", hint="write `theorem NAME : …`"
+                )
+            return Theorem(named[-1].name, TheoremText(body))
+        if "example" in self.words:
+            raise InputError("the example has no `sorry`", hint="write `example : … := by sorry`")
+        return Theorem("goal", Proposition(body.strip()))
+
+    def filled(self, body: str) -> str:
+        """The whole text again, with another body under its imports, which are blanks in a body."""
+        own = self.source.body
+        header = len(own) - len(own.lstrip())
+        return self.text[:header] + body[header:]
+
+
+def task_of(given: str | Path) -> Task:
+    """A path is a file, and a string the text itself."""
+    return Task(read_source(given), given) if isinstance(given, Path) else Task(given)
+
+
+def refuse_danger(task: Task, config: Config) -> None:
+    """Refuse a text whose commands would run code, before Lean sees it, unless it is trusted."""
+    if config.trust:
+        return
+    said = forbidden_import(task.source.imports, None)
+    found = first_danger(task.source.body)
+    if found:
+        said = f"line {found[0]}: {found[1]}"
+    if said:
+        raise StatementError(f"{task.path or 'the text'}: {said}", hint=TRUST_HINT)
+
+
+def gate_of(config: Config) -> Gate | None:
+    """What the commands of a text have to pass before Lean elaborates them."""
+    return None if config.trust else rules.gate()
+
+
+async def attempt(
+    prover: Prover, task: Task, seed: int, events: EventSink = ignore
+) -> Attempt | FileResult:
+    """Look for proofs, and for a refutation where none is found at once."""
+    prover = replace(prover, refutes=True)
+    if task.has_holes:
+        return await prove_file(prover, task.source.body, seed, events)
+    return await prove(prover, task.theorem, seed, events)

@@ -1,0 +1,164 @@
+"""A prover that keeps its Leans: set up once, it proves many statements."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any, Self
+
+from burnqed.core.config import build, validated
+from burnqed.core.errors import InputError, StatementError
+from burnqed.evaluation.prove import Prover as Searcher
+from burnqed.prover.assembly import assemble, modules_of
+from burnqed.prover.config import Config
+from burnqed.prover.loops import Loop
+from burnqed.prover.results import Result, refused, result_of
+from burnqed.prover.task import Task, attempt, gate_of, refuse_danger, task_of
+from burnqed.prover.watching import warn
+
+Given = str | Path | Task
+
+
+def configuration(config: Config | None, settings: dict[str, Any]) -> Config:
+    """A configuration, or settings by their names; not both."""
+    if config is None:
+        return build(Config, settings)
+    if settings:
+        raise InputError(
+            "a config has all settings, and others were given beside it",
+            hint="change it with msgspec.structs.replace(config, …)",
+        )
+    return validated(config)
+
+
+class Prover:
+    """`with Prover(nodes=100) as prover: prover.prove("1 + 1 = 2")`; or `async with`.
+
+    Opened with `with` it has an event loop in a thread of its own, so that it works in a notebook. A
+    statement is a proposition, a `theorem`, or a text whose `sorry`s are to be proved; a `Path` is a
+    file with such a text.
+    """
+
+    def __init__(self, config: Config | None = None, **settings: Any) -> None:
+        self.config = configuration(config, settings)
+        self._modules = modules_of(self.config)
+        self._loop: Loop | None = None
+        self._stack: AsyncExitStack | None = None
+        self._searcher: Searcher | None = None
+
+    # ------------------------------------------------------------------------- with
+
+    def __enter__(self) -> Self:
+        self._refuse_open()
+        self._loop = Loop()
+        try:
+            self._loop.call(self._open())
+        except BaseException:
+            self._end_loop()
+            raise
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._loop is not None
+        try:
+            self._loop.call(self._close())
+        finally:
+            self._end_loop()
+
+    def prove(self, statement: Given) -> Result:
+        """Prove one statement, or all holes of a text."""
+        return self._thread.call(self._prove(statement))
+
+    def prove_many(self, statements: Sequence[Given]) -> list[Result]:
+        """Prove several, as many at a time as there are workers; results in the order given."""
+        return self._thread.call(self._prove_many(statements))
+
+    # ------------------------------------------------------------------- async with
+
+    async def __aenter__(self) -> Self:
+        self._refuse_open()
+        await self._open()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self._close()
+
+    async def prove_async(self, statement: Given) -> Result:
+        """The same as `prove`, in the event loop of `async with`."""
+        self._refuse_thread()
+        return await self._prove(statement)
+
+    async def prove_many_async(self, statements: Sequence[Given]) -> list[Result]:
+        """The same as `prove_many`, in the event loop of `async with`."""
+        self._refuse_thread()
+        return await self._prove_many(statements)
+
+    # ------------------------------------------------------------------------ inside
+
+    async def _open(self) -> None:
+        # Setting up may start event loops of its own, and takes long: not in this one.
+        parts = await asyncio.to_thread(assemble, self.config, self._modules, self.config.nodes, warn)
+        self._stack = AsyncExitStack()
+        self._searcher = await self._stack.enter_async_context(parts.opened(gate_of(self.config)))
+
+    async def _close(self) -> None:
+        stack, self._stack, self._searcher = self._stack, None, None
+        if stack is not None:
+            await stack.aclose()
+
+    async def _prove(self, given: Given) -> Result:
+        if self._searcher is None:
+            raise InputError("the prover is not open", hint="use it as `with Prover(…) as prover:`")
+        task = given if isinstance(given, Task) else task_of(given)
+        try:
+            refuse_danger(task, self.config)
+            self._refuse_imports(task)
+            return result_of(task, await attempt(self._searcher, task, self.config.seed))
+        except StatementError as error:
+            return refused(task, error)
+
+    async def _prove_many(self, given: Sequence[Given]) -> list[Result]:
+        if isinstance(given, str | Path):
+            raise InputError("one statement was given for several", hint="prove_many takes a list")
+        tasks = [one if isinstance(one, Task) else task_of(one) for one in given]
+        for task in tasks:  # bad input is told before anything is searched
+            self._refuse_imports(task)
+        running = [asyncio.ensure_future(self._prove(task)) for task in tasks]
+        try:
+            return list(await asyncio.gather(*running))
+        finally:  # where one raised, the others are not to go on unseen
+            for one in running:
+                one.cancel()
+            await asyncio.gather(*running, return_exceptions=True)
+
+    def _refuse_imports(self, task: Task) -> None:
+        absent = [module for module in task.source.imports if module not in self._modules]
+        if absent:
+            raise InputError(
+                f"the text imports {', '.join(absent)}, which this prover did not load",
+                hint=f"Prover(imports={[*self.config.imports, *absent]!r})",
+            )
+
+    @property
+    def _thread(self) -> Loop:
+        if self._loop is None:
+            raise InputError(
+                "the prover is not open, or was opened with `async with`",
+                hint="`with Prover(…) as prover:`, or await prover.prove_async(…)",
+            )
+        return self._loop
+
+    def _refuse_open(self) -> None:
+        if self._loop is not None or self._searcher is not None:
+            raise InputError("the prover is open already")
+
+    def _refuse_thread(self) -> None:
+        if self._loop is not None:
+            raise InputError("the prover was opened with `with`", hint="call prover.prove(…)")
+
+    def _end_loop(self) -> None:
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.close()

@@ -1,0 +1,93 @@
+"""How models are trained, as values that need no torch: here are the defaults, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Method = Literal["lora", "full"]
+Dtype = Literal["auto", "bf16", "fp32"]
+NANO = "nano"  # a base of random weights
+NANO_LR = 1e-3  # random weights have further to go
+MATCHED = 256  # held-out pairs that a trained policy is asked about
+# Of the theorems that a ranker, and a value model, do not learn from.
+RANKER_VAL_SHARE, VALUE_VAL_SHARE = 0.1, 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class Mixture:
+    """How much of what: steps that a search found count `extra_weight` times beside a sample."""
+
+    extra_weight: int = 10
+    base_sample: int = 10_000
+    val_share: float = 0.05
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Adapting:
+    """What of a model is trained, and how it is held in memory."""
+
+    method: Method = "lora"
+    rank: int = 16
+    alpha: int = 32
+    dropout: float = 0.05
+    nf4: bool = False
+    checkpointing: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyPlan:
+    """How a model is trained."""
+
+    batch: int = 4
+    accumulate: int = 8
+    epochs: int = 3
+    steps: int | None = None  # instead of epochs
+    lr: float = 2e-4
+    warmup: float = 0.03
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    seed: int = 0
+    save_every: int = 500
+    eval_every: int | None = None  # by default ten times in all
+
+
+@dataclass(frozen=True, slots=True)
+class ValuePlan:
+    """How a head is trained."""
+
+    k: int = 8  # negatives of a positive
+    batch: int = 64  # positives of a step
+    epochs: int | None = None  # by default 40, and 500 steps at least
+    steps: int | None = None  # instead of epochs
+    lr: float = 2e-3
+    warmup: float = 0.03
+    weight_decay: float = 0.01
+    clip: float = 1.0
+    margin_weight: float = 0.0
+    steps_weight: float = 0.0
+    in_batch: bool = True  # negatives from other theorems, where a theorem has too few of its own
+    patience: int = 10  # evaluations without a better one
+    eval_every: int | None = None  # steps; by default an epoch
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class OrderEffort:
+    """How the order of tactics is learnt."""
+
+    epochs: int = 40
+    lr: float = 5e-3
+    weight_decay: float = 0.05
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RetrievalEffort:
+    """How it is learnt which lemmas a state needs."""
+
+    epochs: int = 20
+    lr: float = 1e-3
+    weight_decay: float = 0.1
+    seed: int = 0
