@@ -24,8 +24,7 @@ from filelock import FileLock, Timeout
 from burnqed.core.errors import CorruptError, InfrastructureError, InputError
 from burnqed.core.runs import command_of, shown_by
 from burnqed.core.storage import remedy
-from burnqed.trajectories.part import check_whole, encode, open_whole, read_footer
-from burnqed.trajectories.recover import recover
+from burnqed.trajectories.part import check_whole, encode, open_damaged, open_whole, read_footer
 from burnqed.trajectories.schema import TRAJECTORIES, StepRow, TheoremRecord
 from burnqed.trajectories.tables import NAMES, join, to_rows, to_table, with_columns
 
@@ -253,10 +252,10 @@ def iter_steps(
     if unknown := set(columns) - set(NAMES):
         raise ValueError(f"no such column: {', '.join(sorted(unknown))}")
     for path in _parts(directory):
-        file = _open(path, on_problem)
+        file, groups = _open(path, on_problem)
         if file is not None:
             there = [name for name in columns if name in file.schema_arrow.names]
-            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=there):
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, row_groups=groups, columns=there):
                 yield with_columns(batch, columns)
 
 
@@ -280,17 +279,20 @@ def _reading(path: Path) -> Iterator[BinaryIO]:
         yield file
 
 
-def _open(path: Path, on_problem: OnProblem) -> pq.ParquetFile | None:
+def _open(path: Path, on_problem: OnProblem) -> tuple[pq.ParquetFile | None, list[int] | None]:
+    """The part, and which of its groups to read: None is all of them."""
     with _storage("read", path):
         data = path.read_bytes()
-    try:
-        with _named(path):
-            return open_whole(data)
-    except CorruptError as damage:
-        file = recover(data)
-        rows = file.metadata.num_rows if file else 0
-        on_problem(f"{damage.message}; {rows} rows of whole theorems can be read")
-        return file
+    with _named(path):
+        try:
+            return open_whole(data), None
+        except CorruptError as damage:
+            file, groups = open_damaged(data)
+            rows = sum(file.metadata.row_group(number).num_rows for number in groups) if file else 0
+            on_problem(
+                f"{path} is damaged: {damage.message}; {rows} rows of whole theorems can be read"
+            )
+            return file, groups
 
 
 @contextlib.contextmanager
