@@ -15,7 +15,7 @@ import asyncio
 import json
 import socket
 import threading
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
@@ -32,12 +32,14 @@ from starlette.types import Receive, Scope, Send
 
 from burnqed.core.errors import BurnQedError, InputError
 from burnqed.value.embeddings import Encoder
+from burnqed.value.encoder import Embeddings
 from burnqed.value.passes import Passes, TooManyWaiting
 
 MOST_BYTES = 64 * 2**20  # of a request
 MOST_TEXTS = 4096  # in a request
 _SILENCE = 60.0  # seconds that a client may take to send a part
 _LOADING, _BUSY = 5, 1  # seconds after which a client should ask again
+_FEW = 16  # embeddings that are written at once; more are written in a thread, as that takes long
 _BACKLOG = 128  # connections that wait to be taken
 _PROBE = "⊢ True"
 _KEYS = ("text", "texts", "input")
@@ -191,20 +193,31 @@ class _Encode:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await _body(Request(scope, receive))
         with self._server.answering() as passes:
-            content = await _answer(passes, body)
-            response = await run_in_threadpool(self._server.say, 200, content)
+            texts, shape = _asked(body)
+            rows = await _rows(passes, texts)
+            key = None if shape == "array" else passes.encoder.name.key
+            few = len(rows) <= _FEW
+            response = self._told(rows, key) if few else await run_in_threadpool(self._told, rows, key)
             await response(scope, receive, send)
+
+    def _told(self, rows: Embeddings, key: str | None) -> Response:
+        """Its numbers are the embeddings' own, to the last bit."""
+        found = rows.tolist()
+        return self._server.say(200, found if key is None else {"embeddings": found, "encoder": key})
 
 
 def _listening(host: str, port: int) -> socket.socket:
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except (OSError, OverflowError) as error:
         raise InputError(
             f"cannot listen on {host}, port {port}: {error}",
             hint="give another --port (0: any that is free), and a --host of this machine",
         ) from error
+    # Connections inherit it: a body waits no 40 ms for the acknowledgement of its headers.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
 
 
 async def _body(request: Request) -> bytes:
@@ -227,12 +240,9 @@ async def _body(request: Request) -> bytes:
     return b"".join(parts)
 
 
-async def _answer(passes: Passes, body: bytes) -> Any:
-    """What a request is answered with. Its numbers are the embeddings' own, to the last bit."""
-    texts, shape = await run_in_threadpool(_asked, body)
+async def _rows(passes: Passes, texts: Sequence[str]) -> Embeddings:
     try:
-        found = await asyncio.wrap_future(passes.submit(texts))
-        rows = await run_in_threadpool(found.tolist)
+        return await asyncio.wrap_future(passes.submit(texts))
     except TooManyWaiting as error:
         raise Unanswered(503, str(error), _BUSY) from error
     except BurnQedError as error:
@@ -240,7 +250,6 @@ async def _answer(passes: Passes, body: bytes) -> Any:
         raise Unanswered(500, error.message + hint) from error
     except Exception as error:  # torch's own, such as a GPU without memory
         raise Unanswered(500, f"{type(error).__name__}: {error}") from error
-    return rows if shape == "array" else {"embeddings": rows, "encoder": passes.encoder.name.key}
 
 
 def _asked(body: bytes) -> tuple[list[str], str]:
