@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import random
 import shutil
-from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Literal, Protocol
+from typing import Any, Literal
 
 import torch
 from accelerate import Accelerator
@@ -36,6 +34,7 @@ from burnqed.training.lora import (
 )
 from burnqed.training.pairs import Chosen, Mixture, Pair, choose, read_source
 from burnqed.training.sft import Loop, Material, Plan, Told
+from burnqed.training.watcher import Watcher
 
 NANO = "nano"
 _LAST = 50  # steps over which the last training loss is taken
@@ -62,19 +61,7 @@ class Job:
     matched: int = 256  # held-out pairs that the trained model is asked about
 
 
-class Watcher(Protocol):
-    """Whoever looks on: is told how it goes, and may say that it is enough."""
-
-    def warn(self, problem: str) -> None: ...
-
-    def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]: ...
-
-    def told(self, told: Told) -> None: ...
-
-    def stop(self) -> bool: ...
-
-
-def train_policy(job: Job, out: Path, watcher: Watcher, *, resume: bool) -> dict[str, Any] | None:
+def train_policy(job: Job, out: Path, watcher: Watcher[Told], *, resume: bool) -> dict[str, Any] | None:
     """What is in result.json in the end; None when it was stopped before."""
     accelerator = Accelerator(mixed_precision="no")  # `TacticLoss` says what is computed in what
     try:
@@ -84,7 +71,7 @@ def train_policy(job: Job, out: Path, watcher: Watcher, *, resume: bool) -> dict
 
 
 def _train(
-    job: Job, out: Path, watcher: Watcher, accelerator: Any, *, resume: bool
+    job: Job, out: Path, watcher: Watcher[Told], accelerator: Any, *, resume: bool
 ) -> dict[str, Any] | None:
     chosen, asked, places = _data(job, watcher)
     base = None if job.base == NANO else find_model(job.base)
@@ -137,7 +124,7 @@ def _open(
         raise problem[0]
 
 
-def _data(job: Job, watcher: Watcher) -> tuple[Chosen, dict[str, Any], dict[str, Any]]:
+def _data(job: Job, watcher: Watcher[Told]) -> tuple[Chosen, dict[str, Any], dict[str, Any]]:
     """What is trained on, and how the manifest names it and its places."""
     read = {
         "data": [read_source(path, watcher.warn) for path in job.data],
@@ -194,7 +181,7 @@ def _nano(job: Job, chosen: Chosen, out: Path, accelerator: Any) -> Base:
 
 
 def _ready(
-    job: Job, base: Base | None, chosen: Chosen, out: Path, accelerator: Any, watcher: Watcher
+    job: Job, base: Base | None, chosen: Chosen, out: Path, accelerator: Any, watcher: Watcher[Told]
 ) -> tuple[Loop, Encoded, Encoded]:
     """The model and the data, in memory, where a checkpoint or the base leaves off."""
     base = base or _nano(job, chosen, out, accelerator)

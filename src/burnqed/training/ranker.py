@@ -11,10 +11,9 @@ import json
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -36,6 +35,7 @@ from burnqed.training.decisions import Decision, Step, read_lessons
 from burnqed.training.order import Choice, learn_order, measured
 from burnqed.training.pairs import is_validation
 from burnqed.training.retrieval import Use, learn_retrieval, recall
+from burnqed.training.watcher import Watcher
 
 _FEWEST = 20  # theorems
 
@@ -51,17 +51,7 @@ class Job:
     order: order.Effort = field(default_factory=order.Effort)
 
 
-class Watcher(Protocol):
-    """Whoever looks on: is told how it goes, and may say that it is enough."""
-
-    def warn(self, problem: str) -> None: ...
-
-    def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]: ...
-
-    def stop(self) -> bool: ...
-
-
-def train_ranker(job: Job, library: Library, out: Path, watch: Watcher) -> dict[str, Any] | None:
+def train_ranker(job: Job, library: Library, out: Path, watch: Watcher[Any]) -> dict[str, Any] | None:
     """Train, and write `out` whole; None if it was stopped before."""
     begun = time.monotonic()
     lessons = read_lessons(job.data, job.without, watch.warn)
@@ -130,7 +120,7 @@ def train_ranker(job: Job, library: Library, out: Path, watch: Watcher) -> dict[
     return result
 
 
-def told_by(tick: Callable[[], None], watch: Watcher) -> Callable[[], bool]:
+def told_by(tick: Callable[[], None], watch: Watcher[Any]) -> Callable[[], bool]:
     """What a training calls at each epoch."""
 
     def told() -> bool:

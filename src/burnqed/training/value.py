@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 
@@ -29,6 +28,7 @@ from burnqed.training.ebm import Evaluation, Loop, Material, Plan, Told, evaluat
 from burnqed.training.energy_curve import save_energy_curve
 from burnqed.training.pairs import is_validation
 from burnqed.training.rivals import Places
+from burnqed.training.watcher import Watcher
 from burnqed.trajectories.store import find_trajectories, iter_rows
 from burnqed.value.calibration import Rivals, Scored, calibrate, policy_label, write_calibration
 from burnqed.value.embeddings import EmbeddingCache, Encoder, embed
@@ -59,18 +59,6 @@ class Job:
     source: str = ""  # where the encoder's model is; written into the head
 
 
-class Watcher(Protocol):
-    """Whoever looks on: is told how it goes, and may say that it is enough."""
-
-    def warn(self, problem: str) -> None: ...
-
-    def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]: ...
-
-    def told(self, told: Told) -> None: ...
-
-    def stop(self) -> bool: ...
-
-
 @dataclass(frozen=True, slots=True)
 class Split:
     """The groups of theorems that are learnt from, that choose the best step, and that judge it."""
@@ -82,7 +70,7 @@ class Split:
 
 
 def train_value(
-    job: Job, encoder: Encoder, out: Path, watcher: Watcher, *, resume: bool
+    job: Job, encoder: Encoder, out: Path, watcher: Watcher[Told], *, resume: bool
 ) -> dict[str, Any] | None:
     """What is in result.json in the end; None when it was stopped before."""
     found = contrasts(*(iter_rows(find_trajectories(run), watcher.warn) for run in job.data))
@@ -183,7 +171,7 @@ def _policies(runs: Sequence[Path]) -> list[str]:
     return list(found)
 
 
-def _warn_if_shallow(found: Contrasts, watcher: Watcher) -> None:
+def _warn_if_shallow(found: Contrasts, watcher: Watcher[Told]) -> None:
     depths = found.by_depth
     if depths.get(1, 0) > _SHALLOW * len(found.groups):
         said = ", ".join(f"{count} at depth {depth}" for depth, count in depths.items())
@@ -235,7 +223,9 @@ def _asked(job: Job, encoder: Encoder, found: Contrasts, first: SavedHead | None
     }
 
 
-def _embed(states: Sequence[str], encoder: Encoder, cache: EmbeddingCache, watcher: Watcher) -> bool:
+def _embed(
+    states: Sequence[str], encoder: Encoder, cache: EmbeddingCache, watcher: Watcher[Told]
+) -> bool:
     with watcher.counted("embedding", len(cache.missing(states))) as one:
 
         def some(count: int) -> None:

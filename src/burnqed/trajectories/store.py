@@ -8,7 +8,6 @@ again leaves its part when a writer is opened.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import threading
 import warnings
@@ -22,7 +21,7 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from burnqed.core.errors import CorruptError, InfrastructureError, InputError
-from burnqed.core.runs import command_of, shown_by
+from burnqed.core.runs import command_of, publish, shown_by, sync_names
 from burnqed.core.storage import remedy
 from burnqed.trajectories.part import check_whole, encode, open_damaged, open_whole, read_footer
 from burnqed.trajectories.schema import TRAJECTORIES, StepRow, TheoremRecord
@@ -138,33 +137,17 @@ def _groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _publish(path: Path, data: bytes) -> None:
-    """The file with these bytes, on the disk, or no file."""
-    temporary = path.with_name(path.name + ".tmp")
-    with _storage("write", path):
-        try:
-            with temporary.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.rename(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        _sync_names(path.parent)
-
-
-def _sync_names(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        publish(path, data)
+    except InfrastructureError as error:
+        hint = f"{error.hint}; what was saved before is kept"
+        raise InfrastructureError(error.message, hint=hint) from error
 
 
 def _take_over(directory: Path, on_problem: OnProblem, again: Again) -> tuple[int, list[TheoremRecord]]:
     """Tidy up after whoever wrote here before: the next part's number, and the records so far."""
     with _storage("write to", directory):
-        for leftover in directory.glob("part-*.tmp"):
+        for leftover in (*directory.glob(".part-*.tmp"), *directory.glob("part-*.tmp")):  # older ones
             leftover.unlink(missing_ok=True)
         names = [match for path in directory.iterdir() if (match := _NAME.fullmatch(path.name))]
     number = max((int(match[1]) + 1 for match in names), default=0)
@@ -178,7 +161,7 @@ def _take_over(directory: Path, on_problem: OnProblem, again: Again) -> tuple[in
             aside = path.with_name(path.name + ".damaged")
             with _storage("rename", path):
                 path.rename(aside)
-                _sync_names(directory)
+                sync_names(directory)
             on_problem(f"{damage.message}; moved to {aside.name}, its theorems count as not searched")
     return number, records
 
