@@ -7,14 +7,13 @@ from itertools import groupby
 from pathlib import Path
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
-from burnqed.core.errors import CorruptError
-from burnqed.trajectories import thrift
+from burnqed.core.errors import CorruptError, InputError
+from burnqed.trajectories import part, store
 from burnqed.trajectories.part import open_whole
 from burnqed.trajectories.schema import StepRow
 from burnqed.trajectories.store import iter_rows, open_writer, read_records
+from burnqed.trajectories.tables import SCHEMA, VERSION_KEY
 from tests.lanes import few_and
 from tests.trajectories.samples import name, record, rows, steps_of, write
 
@@ -120,41 +119,26 @@ def test_a_theorem_of_many_pages_comes_back(tmp_path: Path) -> None:
     assert found == {name(1): many}
 
 
-integers = st.integers(-(2**63), 2**63 - 1)
-scalars = st.one_of(
-    st.tuples(st.just(thrift.TRUE), st.booleans()),
-    st.tuples(st.sampled_from([thrift.I16, thrift.I32, thrift.I64]), integers),
-    st.tuples(st.just(thrift.BINARY), st.binary(max_size=300)),
-    st.tuples(st.just(thrift.DOUBLE), st.binary(min_size=8, max_size=8)),
-    st.tuples(st.just(thrift.LIST), st.tuples(st.just(thrift.I32), st.lists(integers, max_size=20))),
-)
-structs = st.recursive(
-    st.dictionaries(st.integers(1, 32767), scalars, max_size=5),
-    lambda inner: st.dictionaries(
-        st.integers(1, 40),
-        st.one_of(
-            scalars,
-            st.tuples(st.just(thrift.STRUCT), inner),
-            st.tuples(
-                st.just(thrift.LIST), st.tuples(st.just(thrift.STRUCT), st.lists(inner, max_size=17))
-            ),
-        ),
-        max_size=4,
-    ),
-    max_leaves=12,
-)
+def test_the_index_of_many_groups_is_there_twice(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(store, "GROUP_ROWS", 1)
+    with open_writer(tmp_path) as writer:
+        for number in range(300):
+            writer.add(record(number, 2), rows(number, 2))
+        path = writer.save()
+    assert path is not None
+    path.write_bytes(path.read_bytes()[:-10])
+    found, _ = read(tmp_path)
+    assert len(found) == 300
 
 
-@given(structs)
-def test_thrift_there_and_back(tree: thrift.Struct) -> None:
-    data = thrift.write_struct(tree)
-    assert thrift.read_struct(b"before" + data + b"after", 6) == (tree, 6 + len(data))
-
-
-@given(st.binary(max_size=60))
-def test_thrift_of_any_bytes_is_a_struct_or_a_value_error(data: bytes) -> None:
-    try:
-        _, end = thrift.read_struct(data)
-    except ValueError:
-        return
-    assert end <= len(data)
+def test_a_newer_part_that_lost_its_end_is_refused_and_not_called_damaged(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(part, "SCHEMA", SCHEMA.with_metadata({VERSION_KEY: b"99"}))
+        path = write(tmp_path, range(5))
+    path.write_bytes(path.read_bytes()[:-10])
+    with pytest.raises(InputError, match="format 99"):
+        read(tmp_path)

@@ -202,11 +202,26 @@ def test_rows_of_before_tactics_had_a_cost_are_read(tmp_path: Path) -> None:
     assert (only.num_rows, only.column("lean_seconds").null_count) == (33, 33)
 
 
-def test_what_is_left_of_a_cut_file_of_before_is_read(tmp_path: Path) -> None:
+def test_a_file_of_before_that_lost_its_index_gives_no_rows_and_says_so(tmp_path: Path) -> None:
+    """The index was at its end only."""
     (tmp_path / "part-000000.parquet").write_bytes(OLD.read_bytes()[:-3000])
     told: list[str] = []
-    assert list(iter_rows(tmp_path, told.append)) == old_rows(*OLD_ROWS)
-    assert "33 rows of whole theorems can be read" in told[0]
+    assert list(iter_rows(tmp_path, told.append)) == []
+    assert "0 rows of whole theorems can be read" in told[0]
+
+
+def test_of_a_file_of_before_with_damaged_rows_the_others_are_read(tmp_path: Path) -> None:
+    """Format 4 as it was before the index was there twice; each theorem is a group of its own."""
+    data = OLD.with_name("format-4.parquet").read_bytes()
+    path = tmp_path / "part-000000.parquet"
+    path.write_bytes(data)
+    every = {number: rows(number, count) for number, count in OLD_ROWS.items()}
+    assert list(iter_rows(tmp_path)) == [row for found in every.values() for row in found]
+    assert read_records(tmp_path) == [record(number, count) for number, count in OLD_ROWS.items()]
+    path.write_bytes(data[:100] + bytes([data[100] ^ 1]) + data[101:])
+    told: list[str] = []
+    assert list(iter_rows(tmp_path, told.append)) == every[1] + every[3]
+    assert "29 rows of whole theorems can be read" in told[0]
 
 
 def test_a_file_of_before_is_written_anew_without_what_is_searched_again(tmp_path: Path) -> None:

@@ -152,8 +152,18 @@ def publish(path: Path, content: str | bytes | Iterable[str]) -> None:
         except BaseException:
             temporary.unlink(missing_ok=True)
             raise
+        sync_names(path.parent)
     except OSError as error:
         raise InfrastructureError(
             f"cannot write {path}: {error.strerror or error}",
             hint=remedy(error, path),
         ) from error
+
+
+def sync_names(directory: Path) -> None:
+    """Put what files are called there on the disk: a rename alone may be lost with the power."""
+    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,11 +1,12 @@
-"""The bytes of one part: a Parquet file that any tool can read, and that we can check and repair.
+"""The bytes of one part: a Parquet file that any tool can read, and that we can check.
 
-    PAR1  group frame  group frame  …  footer  length  PAR1
+    PAR1  copy of the index  group frame  group frame  …  footer  length  PAR1
 
-A group is a Parquet row group with all rows of some theorems. Parquet finds groups by the footer, so
-the gap after each is ours: a frame with the group's length and checksum, by which `recover` finds
-it when the footer is gone. The footer holds the theorems' records and ends in a seal, in the place
-that Parquet leaves for extensions: checksums of everything before the footer, and of the footer.
+A group is a Parquet row group with all rows of some theorems. Parquet finds groups by the index in the
+footer, so what lies between them is ours: before the first a copy of that index, for a part that lost
+its end; after each a frame with the group's length and checksum. The footer holds the theorems' records
+and ends in a seal, in the place that Parquet leaves for extensions: checksums of everything before the
+footer, and of the footer. pyarrow writes and reads each of them; parts of before have no copy.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import struct
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO
-from zlib import crc32
+from zlib import compress, crc32, decompress
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -27,31 +28,36 @@ from burnqed.trajectories.tables import SCHEMA, TEXTS, VERSION_KEY
 THEOREMS_KEY = b"burnqed.theorems"
 MAGIC = b"PAR1"
 # Magic, rows, bytes, checksum of those two and of the group before it.
-FRAME = struct.Struct("<8sIQI")
-FRAME_MAGIC = b"bqgroup\x01"
+_FRAME = struct.Struct("<8sIQI")
+_FRAME_MAGIC = b"bqgroup\x01"
 # The footer's last field: number 32767, binary, eight bytes; then thrift's end of a struct.
 _SEAL = struct.Struct("<5sIIB")
 _SEAL_HEAD = b"\x08\xfe\xff\x03\x08"
 _TAIL = struct.Struct("<I4s")
+# Magic, bytes, checksum of the compressed copy that follows.
+_COPY = struct.Struct("<8sII")
+_COPY_MAGIC = b"bqindex\x01"
+# What is kept free for the copy: a group takes 250 to 400 bytes of it, and the schema 1,700.
+_COPY_ROOM, _COPY_GROUP = 4096, 1024
 _CHUNK = 1 << 20
 
 _WRITING: dict[str, Any] = {
     "compression": "zstd",
     "use_dictionary": TEXTS,
     "dictionary_pagesize_limit": 1 << 26,
-    "data_page_version": "2.0",  # pages say how many rows they have, which `recover` needs
+    "data_page_version": "2.0",
     "write_page_checksum": True,  # for other tools; the seal and the frames cover more
     "write_statistics": False,
 }
 
 
-def encode(
-    groups: Sequence[pa.Table], records: Sequence[TheoremRecord], schema: pa.Schema | None = None
-) -> bytes:
+def encode(groups: Sequence[pa.Table], records: Sequence[TheoremRecord]) -> bytes:
     """A whole part: tables with all rows of some theorems each, and the theorems' records."""
     out = io.BytesIO()
-    sink = pa.PythonFile(out, mode="w")  # counts what passes: frames too must go through it
-    with pq.ParquetWriter(sink, SCHEMA if schema is None else schema, **_WRITING) as writer:
+    sink = pa.PythonFile(out, mode="w")  # counts what passes: what is ours must go through it too
+    room = _COPY_ROOM + _COPY_GROUP * len(groups)
+    with pq.ParquetWriter(sink, SCHEMA, **_WRITING) as writer:
+        sink.write(bytes(room))
         for table in groups:
             begin = out.tell()
             writer.write_table(table, row_group_size=table.num_rows)
@@ -59,15 +65,30 @@ def encode(
                 frame = _frame(written[begin:], table.num_rows)
             sink.write(frame)
         writer.add_key_value_metadata({THEOREMS_KEY: records_to_json(records)})
+    copy = _copy_of_index(out.getvalue())
+    if len(copy) <= room:  # else a part that is cut is lost, as every other Parquet file is
+        out.seek(len(MAGIC))
+        out.write(copy)
     return _seal(out.getvalue())
+
+
+def _copy_of_index(data: bytes) -> bytes:
+    """The index without the records: the footer of an empty file, with the groups added to it."""
+    empty, index = io.BytesIO(), io.BytesIO()
+    pq.ParquetWriter(empty, SCHEMA, **_WRITING).close()
+    metadata = pq.read_metadata(pa.BufferReader(empty.getvalue()))
+    metadata.append_row_groups(pq.read_metadata(pa.BufferReader(data)))
+    metadata.write_metadata_file(index)
+    packed = compress(index.getvalue())
+    return _COPY.pack(_COPY_MAGIC, len(packed), crc32(packed)) + packed
 
 
 def _frame(group: memoryview, rows: int) -> bytes:
     with group:
-        return FRAME.pack(FRAME_MAGIC, rows, len(group), frame_checksum(group, rows))
+        return _FRAME.pack(_FRAME_MAGIC, rows, len(group), _checksum(group, rows))
 
 
-def frame_checksum(group: memoryview, rows: int) -> int:
+def _checksum(group: memoryview, rows: int) -> int:
     return crc32(struct.pack("<IQ", rows, len(group)), crc32(group))
 
 
@@ -137,3 +158,44 @@ def open_whole(data: bytes) -> pq.ParquetFile:
     """The part as a `ParquetFile`. Raises `CorruptError` unless every byte is as it was written."""
     footer = check_whole(io.BytesIO(data))
     return pq.ParquetFile(pa.BufferReader(data), metadata=footer.metadata)
+
+
+def open_damaged(data: bytes) -> tuple[pq.ParquetFile | None, list[int]]:
+    """The part, and which of its groups are as they were written; None without an index.
+
+    By the footer or its copy, whichever is whole.
+    """
+    try:
+        metadata = read_footer(io.BytesIO(data)).metadata
+    except CorruptError:
+        metadata = _read_copy(data)
+    if metadata is None:
+        return None, []
+    groups = (metadata.row_group(number) for number in range(metadata.num_row_groups))
+    whole = [number for number, group in enumerate(groups) if _is_whole(data, group)]
+    return pq.ParquetFile(pa.BufferReader(data), metadata=metadata), whole
+
+
+def _read_copy(data: bytes) -> pq.FileMetaData | None:
+    begins = len(MAGIC) + _COPY.size
+    if len(data) < begins:
+        return None
+    magic, length, checksum = _COPY.unpack_from(data, len(MAGIC))
+    packed = data[begins : begins + length]
+    if magic != _COPY_MAGIC or len(packed) != length or crc32(packed) != checksum:
+        return None
+    metadata = pq.read_metadata(pa.BufferReader(decompress(packed)))
+    _refuse_newer_versions(metadata.metadata)
+    return metadata
+
+
+def _is_whole(data: bytes, group: pq.RowGroupMetaData) -> bool:
+    """Whether the frame behind a group has the group's checksum."""
+    columns = [group.column(number) for number in range(group.num_columns)]
+    begin = columns[0].dictionary_page_offset or columns[0].data_page_offset
+    end = begin + sum(column.total_compressed_size for column in columns)
+    if end + _FRAME.size > len(data):
+        return False
+    magic, rows, length, checksum = _FRAME.unpack_from(data, end)
+    there = (magic, rows, length) == (_FRAME_MAGIC, group.num_rows, end - begin)
+    return there and checksum == _checksum(memoryview(data)[begin:end], rows)

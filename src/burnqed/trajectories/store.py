@@ -8,7 +8,6 @@ again leaves its part when a writer is opened.
 from __future__ import annotations
 
 import contextlib
-import os
 import re
 import threading
 import warnings
@@ -22,10 +21,9 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from burnqed.core.errors import CorruptError, InfrastructureError, InputError
-from burnqed.core.runs import command_of, shown_by
+from burnqed.core.runs import command_of, publish, shown_by, sync_names
 from burnqed.core.storage import remedy
-from burnqed.trajectories.part import check_whole, encode, open_whole, read_footer
-from burnqed.trajectories.recover import recover
+from burnqed.trajectories.part import check_whole, encode, open_damaged, open_whole, read_footer
 from burnqed.trajectories.schema import TRAJECTORIES, StepRow, TheoremRecord
 from burnqed.trajectories.tables import NAMES, join, to_rows, to_table, with_columns
 
@@ -139,33 +137,17 @@ def _groups(tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
 
 
 def _publish(path: Path, data: bytes) -> None:
-    """The file with these bytes, on the disk, or no file."""
-    temporary = path.with_name(path.name + ".tmp")
-    with _storage("write", path):
-        try:
-            with temporary.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.rename(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        _sync_names(path.parent)
-
-
-def _sync_names(directory: Path) -> None:
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        publish(path, data)
+    except InfrastructureError as error:
+        hint = f"{error.hint}; what was saved before is kept"
+        raise InfrastructureError(error.message, hint=hint) from error
 
 
 def _take_over(directory: Path, on_problem: OnProblem, again: Again) -> tuple[int, list[TheoremRecord]]:
     """Tidy up after whoever wrote here before: the next part's number, and the records so far."""
     with _storage("write to", directory):
-        for leftover in directory.glob("part-*.tmp"):
+        for leftover in (*directory.glob(".part-*.tmp"), *directory.glob("part-*.tmp")):  # older ones
             leftover.unlink(missing_ok=True)
         names = [match for path in directory.iterdir() if (match := _NAME.fullmatch(path.name))]
     number = max((int(match[1]) + 1 for match in names), default=0)
@@ -179,7 +161,7 @@ def _take_over(directory: Path, on_problem: OnProblem, again: Again) -> tuple[in
             aside = path.with_name(path.name + ".damaged")
             with _storage("rename", path):
                 path.rename(aside)
-                _sync_names(directory)
+                sync_names(directory)
             on_problem(f"{damage.message}; moved to {aside.name}, its theorems count as not searched")
     return number, records
 
@@ -253,10 +235,10 @@ def iter_steps(
     if unknown := set(columns) - set(NAMES):
         raise ValueError(f"no such column: {', '.join(sorted(unknown))}")
     for path in _parts(directory):
-        file = _open(path, on_problem)
+        file, groups = _open(path, on_problem)
         if file is not None:
             there = [name for name in columns if name in file.schema_arrow.names]
-            for batch in file.iter_batches(batch_size=BATCH_ROWS, columns=there):
+            for batch in file.iter_batches(batch_size=BATCH_ROWS, row_groups=groups, columns=there):
                 yield with_columns(batch, columns)
 
 
@@ -280,17 +262,20 @@ def _reading(path: Path) -> Iterator[BinaryIO]:
         yield file
 
 
-def _open(path: Path, on_problem: OnProblem) -> pq.ParquetFile | None:
+def _open(path: Path, on_problem: OnProblem) -> tuple[pq.ParquetFile | None, list[int] | None]:
+    """The part, and which of its groups to read: None is all of them."""
     with _storage("read", path):
         data = path.read_bytes()
-    try:
-        with _named(path):
-            return open_whole(data)
-    except CorruptError as damage:
-        file = recover(data)
-        rows = file.metadata.num_rows if file else 0
-        on_problem(f"{damage.message}; {rows} rows of whole theorems can be read")
-        return file
+    with _named(path):
+        try:
+            return open_whole(data), None
+        except CorruptError as damage:
+            file, groups = open_damaged(data)
+            rows = sum(file.metadata.row_group(number).num_rows for number in groups) if file else 0
+            on_problem(
+                f"{path} is damaged: {damage.message}; {rows} rows of whole theorems can be read"
+            )
+            return file, groups
 
 
 @contextlib.contextmanager

@@ -11,117 +11,52 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-import queue
 import socket
-import socketserver
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import Future
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass, field
-from http.server import BaseHTTPRequestHandler
+from dataclasses import asdict
 from importlib.metadata import version
-from sys import exception
 from typing import Any, Self
-from urllib.parse import urlsplit
+
+import uvicorn
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect, Request
+from starlette.responses import Response
+from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from burnqed.core.errors import BurnQedError, InputError
 from burnqed.value.embeddings import Encoder
-from burnqed.value.encoder import Embeddings, checked
+from burnqed.value.encoder import Embeddings
+from burnqed.value.passes import Passes, TooManyWaiting
 
 MOST_BYTES = 64 * 2**20  # of a request
 MOST_TEXTS = 4096  # in a request
-MOST_WAITING = 65_536  # texts; more are refused until some are done
-_PASS = 1024  # texts from which on no more requests are gathered
-_SILENCE = 60.0  # seconds that a client may take to send or to read a part
-_LOOK = 0.1  # seconds between two looks whether to end
+_SILENCE = 60.0  # seconds that a client may take to send a part
 _LOADING, _BUSY = 5, 1  # seconds after which a client should ask again
-_DIGITS = 12  # of a length that are read: no longer one is meant
+_FEW = 16  # embeddings that are written at once; more are written in a thread, as that takes long
+_BACKLOG = 128  # connections that wait to be taken
 _PROBE = "⊢ True"
 _KEYS = ("text", "texts", "input")
 
 
 class Unanswered(Exception):
-    """A request that gets no embeddings: its status, what is told, and when to ask again."""
+    """A request that gets no embeddings: its status, what is told, and when to ask again.
 
-    def __init__(self, status: int, message: str, retry_after: int | None = None) -> None:
+    `closes` ends the connection with it.
+    """
+
+    def __init__(
+        self, status: int, message: str, retry_after: int | None = None, *, closes: bool = False
+    ) -> None:
         super().__init__(message)
         self.status, self.message, self.retry_after = status, message, retry_after
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    texts: Sequence[str]
-    rows: Future[Embeddings] = field(default_factory=Future)
-
-
-class Passes:
-    """One thread that encodes, since a model is for one; all requests that wait are one pass."""
-
-    def __init__(self, encoder: Encoder) -> None:
-        self.encoder = encoder
-        self._jobs: queue.SimpleQueue[_Job | None] = queue.SimpleQueue()
-        self._waiting = 0
-        self._lock = threading.Lock()
-        self._thread = threading.Thread(target=self._run, name="encode", daemon=True)
-        self._thread.start()
-
-    def encode(self, texts: Sequence[str]) -> Embeddings:
-        """A row for each text; waits for its turn. Raises what the encoder raised."""
-        with self._lock:
-            if self._waiting and self._waiting + len(texts) > MOST_WAITING:
-                raise Unanswered(503, f"{self._waiting} texts are waiting already", _BUSY)
-            self._waiting += len(texts)
-        try:
-            job = _Job(texts)
-            self._jobs.put(job)
-            return job.rows.result()
-        finally:
-            with self._lock:
-                self._waiting -= len(texts)
-
-    def close(self) -> None:
-        """End the thread, after what was put before."""
-        self._jobs.put(None)
-        self._thread.join()
-
-    def _run(self) -> None:
-        while jobs := self._gathered():
-            self._pass(jobs)
-
-    def _gathered(self) -> list[_Job]:
-        """All that waits, one at least, which may have to come first; none at the end."""
-        jobs: list[_Job] = []
-        while sum(len(job.texts) for job in jobs) < _PASS:
-            try:
-                job = self._jobs.get(block=not jobs)
-            except queue.Empty:
-                break
-            if job is None:
-                if jobs:
-                    self._jobs.put(None)  # once more, for the next time
-                break
-            jobs.append(job)
-        return jobs
-
-    def _pass(self, jobs: Sequence[_Job]) -> None:
-        texts = [text for job in jobs for text in job.texts]
-        try:
-            rows = checked(self.encoder.encode(texts), self.encoder.name.width)
-            if len(rows) != len(texts):
-                raise RuntimeError(f"{len(rows)} embeddings were made of {len(texts)} texts")
-        except Exception as error:  # of any kind, since it comes from a model: the thread must go on
-            if len(jobs) == 1:
-                jobs[0].rows.set_exception(error)
-                return
-            for job in jobs:  # what one of them has must not become of the others
-                self._pass([job])
-            return
-        begin = 0
-        for job in jobs:
-            job.rows.set_result(rows[begin : begin + len(job.texts)])
-            begin += len(job.texts)
+        self.closes = closes
 
 
 class EncodeServer:
@@ -132,22 +67,22 @@ class EncodeServer:
         self.ending = False
         self._answering = 0
         self._changed = threading.Condition()
-        try:
-            self._http = _Http(host, port, self)
-        except (OSError, OverflowError) as error:
-            raise InputError(
-                f"cannot listen on {host}, port {port}: {error}",
-                hint="give another --port (0: any that is free), and a --host of this machine",
-            ) from error
+        self._socket = _listening(host, port)
+        self._address: tuple[str, int] = self._socket.getsockname()[:2]
+        config = uvicorn.Config(
+            self._app(), http="h11", ws="none", lifespan="off", log_config=None, access_log=False,
+            log_level="critical",  # what fails is told to the client
+        )  # fmt: skip
+        self._http = uvicorn.Server(config)
         self._thread = threading.Thread(
-            target=self._http.serve_forever, args=(_LOOK,), name="serve", daemon=True
+            target=self._http.run, args=([self._socket],), name="serve", daemon=True
         )
         self._thread.start()
 
     @property
     def url(self) -> str:
-        host, port = self._http.server_address[:2]
-        return f"http://[{host!s}]:{port}" if ":" in str(host) else f"http://{host!s}:{port}"
+        host, port = self._address
+        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     def use(self, encoder: Encoder) -> None:
         """Answer with this encoder, from its first embedding on. Raises if it makes none."""
@@ -162,11 +97,11 @@ class EncodeServer:
     def close(self) -> None:
         """Take no more requests, and answer those that were taken."""
         self.ending = True
-        self._http.shutdown()
-        self._thread.join()
         with self._changed:
             self._changed.wait_for(lambda: self._answering == 0)
-        self._http.server_close()
+        self._http.should_exit = self._http.force_exit = True  # what is left is not a whole request
+        self._thread.join()
+        self._socket.close()
         if self._passes is not None:
             self._passes.close()
 
@@ -196,101 +131,125 @@ class EncodeServer:
             raise Unanswered(503, "loading", _LOADING)
         return self._passes
 
+    # ------------------------------------------------------------------------------ over HTTP
 
-class _Http(socketserver.ThreadingTCPServer):
-    """A thread for each connection; none of them keeps the process alive."""
+    def _app(self) -> Starlette:
+        return Starlette(
+            routes=[
+                Route("/health", self._health),
+                Route("/info", self._info),
+                Route("/encode", _Encode(self), methods=["POST"]),
+            ],
+            exception_handlers={
+                Unanswered: self._refuse, HTTPException: self._nowhere, ClientDisconnect: self._gone,
+                Exception: self._failed,
+            },
+        )  # fmt: skip
 
-    allow_reuse_address = True
-    daemon_threads = True
-    request_queue_size = 128
-
-    def __init__(self, host: str, port: int, service: EncodeServer) -> None:
-        self.service = service
-        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
-        super().__init__((host, port), _Handler)
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        if not isinstance(exception(), ConnectionError):  # a client may go away
-            super().handle_error(request, client_address)
-
-
-class _Handler(BaseHTTPRequestHandler):
-    """One connection, and the requests that come over it."""
-
-    server: _Http
-    protocol_version = "HTTP/1.1"
-    timeout = _SILENCE
-    disable_nagle_algorithm = True  # or a short answer waits for an acknowledgement
-
-    def do_GET(self) -> None:
-        path = urlsplit(self.path).path
+    async def _health(self, request: Request) -> Response:
         try:
-            if path not in ("/health", "/info"):
-                raise Unanswered(404, f"there is no GET {path}: GET /health, GET /info, POST /encode")
-            name = self.server.service.ready().encoder.name
+            self.ready()
         except Unanswered as why:
-            key = "status" if path == "/health" else "error"
-            self._say(why.status, {key: why.message}, why.retry_after)
-            return
-        about = {"status": "ok"} if path == "/health" else asdict(name)
-        self._say(200, {**about, "version": version("burn-qed")} if path == "/info" else about)
+            return self.say(why.status, {"status": why.message}, why.retry_after)
+        return self.say(200, {"status": "ok"})
 
-    def do_POST(self) -> None:
-        path = urlsplit(self.path).path
-        try:
-            body = self._body()
-            if path != "/encode":
-                raise Unanswered(404, f"there is no POST {path}: POST /encode is what there is")
-            with self.server.service.answering() as passes:
-                self._say(200, _answer(passes, body))
-        except Unanswered as why:
-            self._say(why.status, {"error": why.message}, why.retry_after)
+    async def _info(self, request: Request) -> Response:
+        about = asdict(self.ready().encoder.name)
+        return self.say(200, {**about, "version": version("burn-qed")})
 
-    def _body(self) -> bytes:
-        said = self.headers.get("Content-Length", "")
-        if not (said.isascii() and said.isdigit()):
-            self.close_connection = True  # where the next request begins nobody knows
-            raise Unanswered(411, "a request has to say its Content-Length")
-        length = int(said[:_DIGITS])
-        if length > MOST_BYTES:
-            self.close_connection = True
-            while length > 0 and (part := self.rfile.read(min(length, 2**20))):
-                length -= len(part)  # or the client, still sending, would not see the answer
-            raise Unanswered(413, f"a request has {MOST_BYTES} bytes at most")
-        body = self.rfile.read(length)
-        if len(body) < length:
-            raise ConnectionAbortedError("the client went away")
-        return body
+    async def _refuse(self, request: Request, why: Exception) -> Response:
+        assert isinstance(why, Unanswered)
+        return self.say(why.status, {"error": why.message}, why.retry_after, why.closes)
 
-    def _say(self, status: int, content: Any, retry_after: int | None = None) -> None:
+    async def _nowhere(self, request: Request, why: Exception) -> Response:
+        asked = f"{request.method} {request.url.path}"
+        return self.say(
+            404,
+            {"error": f"there is no {asked}: GET /health, GET /info, POST /encode are what there is"},
+        )
+
+    async def _gone(self, request: Request, why: Exception) -> Response:
+        return Response()  # nobody reads it
+
+    async def _failed(self, request: Request, error: Exception) -> Response:
+        return self.say(500, {"error": f"{type(error).__name__}: {error}"}, closes=True)
+
+    def say(
+        self, status: int, content: Any, retry_after: int | None = None, closes: bool = False
+    ) -> Response:
+        headers = {} if retry_after is None else {"Retry-After": str(retry_after)}
+        if closes or self.ending:
+            headers["Connection"] = "close"
         body = json.dumps(content, allow_nan=False).encode()
-        self.send_response(status)
-        self.send_header("Content-Type", "application/json")
-        self.send_header("Content-Length", str(len(body)))
-        if retry_after is not None:
-            self.send_header("Retry-After", str(retry_after))
-        if self.close_connection or self.server.service.ending:
-            self.send_header("Connection", "close")
-        self.end_headers()
-        self.wfile.write(body)
-
-    def log_message(self, format: str, *args: Any) -> None:
-        """Nothing: a search asks thousands of times."""
+        return Response(body, status, headers, media_type="application/json")
 
 
-def _answer(passes: Passes, body: bytes) -> Any:
-    """What a request is answered with. Its numbers are the embeddings' own, to the last bit."""
-    texts, shape = _asked(body)
+class _Encode:
+    """POST /encode: an ASGI application, as the server may end only after all of it has been sent."""
+
+    def __init__(self, server: EncodeServer) -> None:
+        self._server = server
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        body = await _body(Request(scope, receive))
+        with self._server.answering() as passes:
+            texts, shape = _asked(body)
+            rows = await _rows(passes, texts)
+            key = None if shape == "array" else passes.encoder.name.key
+            few = len(rows) <= _FEW
+            response = self._told(rows, key) if few else await run_in_threadpool(self._told, rows, key)
+            await response(scope, receive, send)
+
+    def _told(self, rows: Embeddings, key: str | None) -> Response:
+        """Its numbers are the embeddings' own, to the last bit."""
+        found = rows.tolist()
+        return self._server.say(200, found if key is None else {"embeddings": found, "encoder": key})
+
+
+def _listening(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
-        rows = passes.encode(texts).tolist()
-    except Unanswered:
-        raise
+        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    except (OSError, OverflowError) as error:
+        raise InputError(
+            f"cannot listen on {host}, port {port}: {error}",
+            hint="give another --port (0: any that is free), and a --host of this machine",
+        ) from error
+    # Connections inherit it: a body waits no 40 ms for the acknowledgement of its headers.
+    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listening
+
+
+async def _body(request: Request) -> bytes:
+    """All of it, read to its end also where it is refused: a client that sends sees no answer."""
+    said = request.headers.get("Content-Length")
+    parts: list[bytes] = []
+    size = 0
+    stream = request.stream()
+    try:
+        while part := await asyncio.wait_for(anext(stream, b""), _SILENCE):
+            size += len(part)
+            if size <= MOST_BYTES:
+                parts.append(part)
+    except TimeoutError:
+        raise Unanswered(408, f"nothing came for {_SILENCE:g} s", closes=True) from None
+    if said is None:
+        raise Unanswered(411, "a request has to say its Content-Length", closes=True)
+    if size > MOST_BYTES:
+        raise Unanswered(413, f"a request has {MOST_BYTES} bytes at most", closes=True)
+    return b"".join(parts)
+
+
+async def _rows(passes: Passes, texts: Sequence[str]) -> Embeddings:
+    try:
+        return await asyncio.wrap_future(passes.submit(texts))
+    except TooManyWaiting as error:
+        raise Unanswered(503, str(error), _BUSY) from error
     except BurnQedError as error:
         hint = f" ({error.hint})" if error.hint else ""
         raise Unanswered(500, error.message + hint) from error
     except Exception as error:  # torch's own, such as a GPU without memory
         raise Unanswered(500, f"{type(error).__name__}: {error}") from error
-    return rows if shape == "array" else {"embeddings": rows, "encoder": passes.encoder.name.key}
 
 
 def _asked(body: bytes) -> tuple[list[str], str]:
