@@ -8,6 +8,7 @@
 # The commit of the code that ran is not known. The search was stopped after 1,689 of the 12,000 theorems; --sample 1689
 # would draw others, so this recipe searches all of them.
 set -e
+mkdir -p runs
 out=${1:-runs/first-model}
 burn-qed data index --module Init --module Std --split train --without core-300 --leak-rule self --sample 12000 \
     --out "$out.json"

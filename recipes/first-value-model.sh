@@ -9,6 +9,7 @@
 # The commit of the code that ran is not known. Some searches were stopped by the clock. The data also had
 # the run on fresh.json and four small runs of negatives, which this recipe does not make.
 set -e
+mkdir -p runs
 theorems=${1:-runs/first-model.json}
 teacher=${2:-runs/first-model/teacher}
 out=${3:-runs/first-value-model}

@@ -7,6 +7,7 @@
 # Recorded in commit 8116fa9 (docs/search.md; moved to docs/results.md later).
 # The commit of the code that ran is not known. It was stopped after 560 s, with six theorems unfinished.
 set -e
+mkdir -p runs
 out=${1:-runs/library-300-seconds}
 burn-qed data index --module Init --module Std --sample 300 --seed 0 --leak-rule self --out "$out.json"
 burn-qed search --theorems "$out.json" --import Std --policy portfolio --nodes 100 --seconds 50 --workers 15 \

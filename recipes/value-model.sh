@@ -6,11 +6,11 @@
 #     sh recipes/value-model.sh
 #
 # Figure: within 300 nodes 219 of core-300 with it and 222 without, 72 of qed-core with it and 74 without.
-# Recorded in commits: core-300 fe6de60, qed-core 38738f4 (docs/results.md).
-# Recorded in commit 38738f4, all of it.
+# Recorded in commit fe6de60 (core-300) and 38738f4 (qed-core), in docs/results.md.
 # The commit of the code that ran is not known. The data also had a part of another sample, 107 theorems at 60 nodes,
 # which this recipe does not make.
 set -e
+mkdir -p runs
 out=${1:-runs/value-model}
 burn-qed data index --module Init --module Std --split train --without core-300 --without qed-core --leak-rule self \
     --sample 700 --seed 12 --out "$out.json"
