@@ -1,4 +1,4 @@
-"""The folders are the architecture: imports point down, and the README's tree is true."""
+"""The folders are the architecture: imports point down, and the map in docs is true."""
 
 from __future__ import annotations
 
@@ -90,30 +90,33 @@ def test_the_core_needs_nothing_heavy() -> None:
     assert not any(name in needed for name in EXTRA)
 
 
-def tree_in_readme() -> set[str]:
-    """Paths of the annotated tree that ends the README."""
-    text = (ROOT / "README.md").read_text(encoding="utf-8")
-    block = text.rsplit("```text\n", 1)[1].split("```", 1)[0]
+def tree_of_the_architecture() -> list[str]:
+    """Paths of the annotated tree in docs/architecture.md; those of folders end with a slash."""
+    text = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    block = text.split("```text\n", 1)[1].split("```", 1)[0]
     folders: list[str] = []
-    found: set[str] = set()
+    found = []
     for line in block.splitlines():
         match = re.match(r"^((?:  )*)(\S+)(\s{2,}\S.*)?$", line)
         assert match, f"not a line of a tree: {line!r}"
         depth, name, phrase = len(match[1]) // 2, match[2], match[3]
         assert phrase, f"{name} has no phrase"
         folders = [*folders[:depth], name]
-        if not name.endswith("/"):
-            found.add("".join(folders))
+        found.append("".join(folders))
     return found
 
 
-def test_the_readme_tree_is_true() -> None:
-    tracked = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, capture_output=True, text=True, check=True,
-    ).stdout.splitlines()  # fmt: skip
-    files = {name for name in tracked if Path(name).name != "__init__.py" and (ROOT / name).exists()}
-    assert tree_in_readme() == files
+def test_what_the_tree_names_exists() -> None:
+    named = tree_of_the_architecture()
+    assert len(named) == len(set(named))
+    for name in named:
+        path = ROOT / name
+        assert path.is_dir() if name.endswith("/") else path.is_file(), name
+
+
+def test_the_tree_names_every_room() -> None:
+    rooms = {f"src/burnqed/{p.name}/" for p in PACKAGE.iterdir() if p.is_dir() and any(p.glob("*.py"))}
+    assert rooms <= set(tree_of_the_architecture())
 
 
 def test_nothing_names_this_machine_or_a_registry() -> None:
