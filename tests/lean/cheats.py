@@ -322,6 +322,13 @@ LOGIC = (
     _file("try?", "theorem a : 1 = 1 := by try?\n", r"searches"),
     _file("apply?", "theorem a (n : Nat) : n ≤ n := by apply?\n", r"searches|sorry"),
     _file("show_term", "theorem a : True := by show_term trivial\n", r"searches"),
+    _against("sorry in a definition that used an open theorem", "theorem T : 1 = 1 := rfl\ndef a : 1 = 1 := sorry\n", "theorem T : 1 = 1 := sorry\ndef a : 1 = 1 := T\n", UNPROVED),
+    _against("sorry in a type that used an open theorem", "theorem T : 2 < 3 := by decide\ninductive a : Fin 3 → Prop\n  | mk : a ⟨2, by sorry⟩\n", "theorem T : 2 < 3 := sorry\ninductive a : Fin 3 → Prop\n  | mk : a ⟨2, T⟩\n", UNPROVED),
+    _against("a theorem that a macro states, left out", "def f : Nat := 5\ntheorem t : 1 = 1 := rfl\n", 'macro "mk" n:ident : command => `(def $n : Nat := 5\n theorem $(Lean.mkIdent (n.getId.appendAfter "_a")) : $n = 6 := sorry)\nmk f\ntheorem t : 1 = 1 := sorry\n', theorem="f_a"),
+    _against("an open `let rec`, left out", "def f : Nat := 3\ntheorem t : f = 3 := rfl\n", "def f : Nat := let rec a : 1 = 2 := sorry; 3\ntheorem t : f = 3 := sorry\n", theorem="f.a"),
+    _against("sorry in a definition of its own", "def a : 1 = 2 := sorry\ntheorem t : 1 = 1 := rfl\n", "theorem t : 1 = 1 := sorry\n", UNPROVED),
+    _file("sorry in a definition", "def a : Nat := sorry\ntheorem t : 1 = 1 := rfl\n", UNPROVED),
+    _against("another proposition, as a theorem", "theorem a (n : Nat) : n = n ∨ n = 0 := .inl rfl\n", "def a (n : Nat) : n = n := sorry\n", DIFFERS),
 )  # fmt: skip
 
 # ------------------------------------------------------------------------ found by attackers

@@ -449,6 +449,12 @@ HONEST: tuple[HonestFile, ...] = (
     _file("no final newline", "theorem a : 1 = 1 := rfl"),
     _file("semicolons", "theorem a (p q : Prop) (h : p ∧ q) : q ∧ p := by cases h; constructor; assumption; assumption\n"),
     _file("a structure with a stop", "structure Span where\n  start : Nat\n  stop : Nat\n\ntheorem a : ({ start := 1, stop := 2 } : Span).stop = 2 := rfl\n"),
+    _file("an open definition as a theorem", "theorem a (n : Nat) : n % 2 = 0 ∨ n % 2 = 1 := by omega\n", 1, "def a (n : Nat) : n % 2 = 0 ∨ n % 2 = 1 := sorry\n"),
+    _file("a definition by an open theorem", "theorem T : 1 = 1 := rfl\ndef H : 1 = 1 := T\n", 1, "theorem T : 1 = 1 := sorry\ndef H : 1 = 1 := T\n"),
+    _file("a type by an open theorem", "theorem T : 2 < 3 := by decide\ninductive Foo : Fin 3 → Prop\n  | mk : Foo ⟨2, T⟩\n", 1, "theorem T : 2 < 3 := sorry\ninductive Foo : Fin 3 → Prop\n  | mk : Foo ⟨2, T⟩\n"),
+    _file("an open end of a recursion", "def down (n : Nat) : Nat := if h : n = 0 then 0 else down (n - 1)\ntermination_by n\ndecreasing_by omega\n", 1, "def down (n : Nat) : Nat := if h : n = 0 then 0 else down (n - 1)\ntermination_by n\ndecreasing_by sorry\n"),
+    _file("a closed example in the reference", "theorem t : 1 = 1 := rfl\n", 1, "theorem t : 1 = 1 := sorry\nexample : 2 = 2 := rfl\n"),
+    _file("a partial helper", "partial def loop (n : Nat) : Nat := loop (n + 1)\ntheorem t : 1 = 1 := rfl\n", 1, "theorem t : 1 = 1 := sorry\n"),
 )  # fmt: skip
 
 HONEST_PROOFS: tuple[HonestProof, ...] = (

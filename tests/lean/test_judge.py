@@ -282,3 +282,10 @@ def test_imports_are_told_apart_from_the_rest() -> None:
     assert source.imports == ("Init.Data.List", "Std")
     assert source.body.splitlines()[4] == "theorem a : True := trivial"
     assert "import" not in source.body
+
+
+async def test_an_open_example_of_a_reference_is_a_mistake(judge_pool: Pool) -> None:
+    """Nothing can be asked for without a name, so nobody could say whether it was proved."""
+    reference = "theorem t : 1 = 1 := sorry\nexample : 2 = 3 := sorry\n"
+    with pytest.raises(StatementError, match="leaves an `example` open"):
+        await judge_file(judge_pool, "theorem t : 1 = 1 := rfl\n", reference)

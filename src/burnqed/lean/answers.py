@@ -12,7 +12,7 @@ from burnqed.lean.complaints import Complaint, bare, complaints, deaths_by_name,
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A theorem as the REPL reports it, or a definition in which the reference leaves a proof open."""
+    """A theorem as the REPL reports it, or a definition that is open, here or in the reference."""
 
     name: str
     kind: str
@@ -49,6 +49,7 @@ class Report:
     theorems: tuple[Found, ...]
     missing: tuple[str, ...]
     changed: tuple[str, ...]
+    nameless: bool  # the reference leaves something open that nothing can be asked for by name
     kinds: dict[str, str]  # of what the file declares, as it says itself
     deaths: dict[str, str]  # the theorems that Lean dies of, and how
 
@@ -78,6 +79,7 @@ def read_report(compiled: Compiled, verified: dict[str, Any], file: str) -> Repo
         theorems=tuple(_found(t) for t in verified["theorems"]),
         missing=tuple(verified["missing"]),
         changed=tuple(verified["changed"]),
+        nameless=bool(verified["nameless"]),
         kinds={
             ".".join(map(str, c["name"])): str(c["kind"]) for c in reply["export"]["constants"] if c
         },

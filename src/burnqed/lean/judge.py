@@ -161,8 +161,15 @@ async def examine_file(
             return FileVerdict(refuse_all(source, why), complaints(compiled, source))
     if report.reference_errors:
         raise StatementError(f"the reference does not compile: {report.reference_errors[0]}")
+    if report.nameless:
+        raise StatementError(
+            "the reference leaves an `example` open, which no file can be asked for",
+            hint="make it a `theorem`, with a name",
+        )
     definitions = [found for found in report.theorems if found.kind != "theorem"]
-    if reference is not None and not required and not definitions and not report.changed:
+    stated = any(found.reference in ("same", "differs") for found in report.theorems)
+    asked = required or report.missing or report.changed or stated
+    if reference is not None and not asked:
         raise StatementError("the reference states no theorem, and leaves no proof open")
     names = {bare(d.name) for d in written}
     lacking = {bare(name) for name in report.missing}

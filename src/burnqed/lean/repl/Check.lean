@@ -378,17 +378,23 @@ def found (rep : Replay) (pristine : Environment) (n : Name) : Option ConstantIn
     | some ci => some ci
     | none => rep.src.find? n
 
-/-- A trusted text: all that it declares, and what its author declared, first one first. -/
+/-- A trusted text: all that it declares, what its author declared, first one first, and whether it leaves something open that
+has no name, such as an `example`. -/
 structure Reference where
   table : Table
   written : List Name
+  nameless : Bool
 
 def readReference (s : Session) (source : String) (gate : Option Gate) : M Reference := do
   let text ← (elaborate s s.pristine source false {} gate : IO Text)
   let all ← withoutMetadata (mapList (fun (c : Name × ConstantInfo) => c.2) (addedConstants s.pristine text.env))
   let mut written : List Name := []
-  for p in text.pieces do written := revOnto (sortNames p.written) written
-  return { table := tableOf all, written := rev written }
+  let mut nameless := false
+  for p in text.pieces do
+    written := revOnto (sortNames p.written) written
+    if !nameless && (← (leavesSorry p.messages : IO _)) then
+      nameless := !some? (fun (c : Name × ConstantInfo) => leftOpen c.2 || c.2.type.hasSorry) (addedConstants p.envBefore p.envAfter)
+  return { table := tableOf all, written := rev written, nameless := nameless }
 
 /-- Does the author leave a proof open in the value of this definition, itself or in what Lean made of it on the way? -/
 def Reference.leavesOpen (l : Reference) (library : Environment) (ci : ConstantInfo) : Bool :=
@@ -409,6 +415,15 @@ def lookAt (r : Ref) (rep : Replay) (pristine : Environment) (ci : ConstantInfo)
     | some why => some why
     | none => if rep.env.contains ci.name then none else some "not accepted"
   return { ci := ci, sup := sup, basis := ← allAxioms r sup, kernel := kernel }
+
+/-- Does what came as data rest on `sorry`? -/
+def isUnfinished (rep : Replay) (pristine : Environment) (n : Name) : Bool := match found rep pristine n with
+  | some ci => (support rep.src pristine (mentions rep.src ci) {}).axioms.contains ``sorryAx
+  | none => false
+
+def isPartOfType : ConstantInfo → Bool
+  | .ctorInfo _ | .recInfo _ => true
+  | _ => false
 
 def Look.bad (l : Look) : Bool := l.kernel.isSome || hasName l.basis.axioms ``sorryAx
 
@@ -456,7 +471,7 @@ def qedVerify (r : Ref) (j : Json) : M Json := do
         | _ => missing := n :: missing
       | some ci =>
         if !sameMeaning (sides l) n then changed := n :: changed
-        else if l.leavesOpen s.pristine ci then opened := opened.insert n
+        else if !isPartOfType ci && (l.leavesOpen s.pristine ci || isUnfinished rep s.pristine n) then opened := opened.insert n
       | none => pure ()
   for n in (← names? j "written").getD [] do asked := asked.insert n
   -- theorems that are asked about, and then those that none of them rests on: a bad one among these is a person's
@@ -467,14 +482,22 @@ def qedVerify (r : Ref) (j : Json) : M Json := do
     definitions.contains ci.name || askedFor.contains ci.name || askedFor.contains (publicName ci.name)
   let mut looks : List Look := []
   let mut below : NameSet := {}
+  let mut bad : NameSet := {}
   for ci in keep isAsked theorems do
     let look ← lookAt r rep s.pristine ci
     for n in look.sup.new.toList do below := below.insert n
+    if look.bad then bad := bad.insert ci.name
     looks := look :: looks
   let covered := below
-  for ci in keep (fun ci => !isAsked ci && !covered.contains ci.name) theorems do
+  -- of the file's own definitions, those that are not finished, and not for another that is listed
+  let isOpen (ci : ConstantInfo) : Bool := isThm ci || isUnfinished replayed s.pristine ci.name
+  let own (ci : ConstantInfo) : Bool := !isAsked ci && !covered.contains ci.name && !s.pristine.contains ci.name
+  for ci in keep (fun ci => own ci && isOpen ci) decls do
     let look ← lookAt r rep s.pristine ci
-    if look.bad then looks := look :: looks
+    let listed := bad
+    if look.bad && !some? (fun n => listed.contains n) look.sup.new.toList then
+      bad := bad.insert ci.name
+      looks := look :: looks
   let mut out := #[]
   for look in rev looks do
     let ci := look.ci
@@ -496,7 +519,7 @@ def qedVerify (r : Ref) (j : Json) : M Json := do
       | none => fields
       | some t => ("target", .str (if sameStatement t ci then "same" else "differs")) :: fields))
   return Json.mkObj [
-    ("theorems", .arr out), ("missing", jnames (mapList publicName (rev missing))),
+    ("theorems", .arr out), ("nameless", .bool (match reference with | some l => l.nameless | none => false)), ("missing", jnames (mapList publicName (rev missing))),
     ("changed", jnames (mapList publicName (rev changed)))]
 
 /-! ## `frontend.track` -/

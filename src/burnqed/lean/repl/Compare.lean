@@ -117,6 +117,7 @@ partial def agreeInfo (s : Sides) (x y : ConstantInfo) (done : Agreed) : Option 
     let values (v w : Expr) := agreeExpr s v (withLevelsOf x y w) done
     match x, y with
     | .thmInfo _, .thmInfo _ => some done
+    | .defnInfo v, .thmInfo _ => if isOpenProof s v.value then some done else none
     | .defnInfo v, .defnInfo w => if v.safety == w.safety then values v.value w.value else none
     | .opaqueInfo v, .opaqueInfo w => if x.name == y.name && v.isUnsafe == w.isUnsafe then values v.value w.value else none
     | .axiomInfo v, .axiomInfo w => if x.name == y.name && v.isUnsafe == w.isUnsafe then some done else none

@@ -44,7 +44,9 @@ def Piece.errors (p : Piece) (map : FileMap) : List Message × List Message :=
 def leavesSorry (ms : List Message) : IO Bool := do
   for m in ms do
     match m.severity with
-    | .warning => if (← messageText m) == "declaration uses `sorry`" || (← messageText m) == "declaration uses 'sorry'" then return true
+    | .warning =>
+      let t ← messageText m
+      if t.startsWith "declaration uses `sorry" || t.startsWith "declaration uses 'sorry" then return true
     | _ => pure ()
   return false
 
@@ -352,20 +354,40 @@ def isNominal : ConstantInfo → Bool
 
 def leftOpen (ci : ConstantInfo) : Bool := match ci.value? (allowOpaque := true) with | some v => v.hasSorry | none => false
 
+/-- Constants that a declaration mentions, in its type and in its value. -/
+def mentionedBy (ci : ConstantInfo) : List Name := match ci.value? (allowOpaque := true) with
+  | some v => app ci.type.getUsedConstants.toList v.getUsedConstants.toList
+  | none => ci.type.getUsedConstants.toList
+
+/-- These names and all that they rest on, of what a command added. -/
+partial def reached (env : Environment) (added : NameSet) (todo : List Name) (acc : NameSet) : NameSet :=
+  match todo with
+  | [] => acc
+  | n :: todo =>
+    if acc.contains n || !added.contains n then reached env added todo acc
+    else match env.find? n with
+      | some ci => reached env added (app (mentionedBy ci) todo) (acc.insert n)
+      | none => reached env added todo acc
+
 /-- What the author of a command declared with it: what the command names, instances, and types with all that belongs to
 them. The rest (a `match`, a proof inside a statement, equations) Lean made on the way. How a name is spelt says nothing about
-that: people may call a constructor `match_1`. Where a command names nothing that it declares, as a macro may, what is left
-open is its author's. -/
+that: people may call a constructor `match_1`. A theorem that is left open is its author's as well, where nothing that the
+command names rests on it: a macro or a `let rec` may declare one that the command does not name. -/
 def Piece.written (p : Piece) : List Name := Id.run do
   let idents := identsOf p.stx []
   let mut out : List Name := []
   let mut unfinished : List Name := []
+  let mut added : NameSet := {}
   for (n, ci) in addedConstants p.envBefore p.envAfter do
+    added := added.insert n
     if isNominal ci || isInstanceOf p.envAfter n || some? (endsIn (publicName n)) idents then out := n :: out
     if leftOpen ci then unfinished := n :: unfinished
   match out with
   | [] => return unfinished
-  | _ => return out
+  | _ =>
+    let below := reached p.envAfter added out {}
+    let stray (n : Name) : Bool := !below.contains n && (match p.envAfter.find? n with | some (.thmInfo _) => true | _ => false)
+    return app (keep stray unfinished) out
 
 /-! ## `frontend.process` -/
 
