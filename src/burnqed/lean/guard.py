@@ -24,11 +24,11 @@ doctor` says whether it holds.
 
 import os
 import resource
-import signal
 import struct
 import sys
 
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
+_SIGKILL = 9  # the module `signal` takes as long to import as all others together
 _SECCOMP = {"x86_64": 317, "aarch64": 277}  # the call's number, on machines that there are orders for
 _FILTER = 1  # SECCOMP_SET_MODE_FILTER
 # Older kernels slow a filtered process down, lest it guess at other memory of its own process; there is
@@ -75,7 +75,7 @@ def raise_stack_limit(kilobytes: int) -> None:
         resource.setrlimit(resource.RLIMIT_STACK, (wanted, hard))
 
 
-def die_with_parent(parent: int, how: signal.Signals = signal.SIGKILL) -> None:
+def die_with_parent(parent: int, how: int = _SIGKILL) -> None:
     """Ask the kernel for a signal when the parent ends, and end now if it already has."""
     if sys.platform == "linux":
         import ctypes

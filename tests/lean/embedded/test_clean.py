@@ -24,18 +24,20 @@ OLD = "4.27.0-0123456789ab"
 
 @pytest.fixture
 def current(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An installation of this version, as far as files go, with one snapshot; all else is to go."""
+    """An installation of this version, as far as files go, with two snapshots; all else is to go."""
     monkeypatch.setenv("BURN_QED_CACHE", str(tmp_path / "cache"))
     root = install.location()
     (root / "library").mkdir(parents=True)
     (root / "library" / "Init.olean").write_bytes(b"i" * 100)
     snapshots = root / "snapshots"
     snapshots.mkdir()
-    for modules in (("Init",), ("Init", "Std.Data")):
-        memory = snapshot.snapshot_path(install.Installation(root), snapshot.Wanted(modules))
-        memory.write_bytes(b"m" * 1000)
-        memory.with_suffix(".json").write_text(json.dumps(install.record(memory)))
-        memory.with_name(memory.name + ".lock").touch()
+    installation = install.Installation(root)
+    lists = (("Init",), ("Init", "Std.Data"))
+    memories = (snapshot.snapshot_path(installation, snapshot.Wanted(modules)) for modules in lists)
+    for path in (snapshot.code_path(installation), *memories):
+        path.write_bytes(b"m" * 1000)
+        path.with_suffix(".json").write_text(json.dumps(install.record(path)))
+        path.with_name(path.name + ".lock").touch()
     install.write_manifest(root)
     root.with_name(root.name + ".lock").touch()
     return root
@@ -57,6 +59,10 @@ def litter(current: Path) -> set[Path]:
         snapshots / "Init-bbbbbbbbbbbb.json",
         snapshots / "Init-bbbbbbbbbbbb.memory.lock",
         snapshots / "Init-Std-cccccccccccc.memory.lock",
+        snapshots / "Repl-eeeeeeeeeeee.code",
+        snapshots / "Repl-eeeeeeeeeeee.json",
+        snapshots / "Repl-eeeeeeeeeeee.code.lock",
+        snapshots / "Repl-ffffffffffff.lean",
         snapshots / "Init-dddddddddddd.new",
         snapshots / "Init-dddddddddddd.lean",
         next(snapshots.glob("Init-Std.Data-*.memory")).with_suffix(".new"),
@@ -83,7 +89,7 @@ def test_what_is_not_used_goes_and_nothing_else(current: Path) -> None:
     assert everything(current.parent) == with_litter
     assert {path for one in shown["found"] for path in one["paths"]} == set(map(str, gone))
     kinds = sorted(one["kind"] for one in shown["found"])
-    assert kinds == ["installation", "lock", "lock", "snapshot", *["unfinished"] * 3]
+    assert kinds == ["installation", "lock", "lock", "snapshot", "snapshot", *["unfinished"] * 4]
     sizes = {one["name"]: one["bytes"] for one in shown["found"]}
     assert (sizes[OLD], sizes["new-half"], sizes["Init-bbbbbbbbbbbb.memory"]) == (5010, 300, 30)
     done = cleaned("--yes")
@@ -94,11 +100,12 @@ def test_what_is_not_used_goes_and_nothing_else(current: Path) -> None:
     assert install.faults(current, thorough=True) == []
 
 
-def test_a_damaged_snapshot_is_not_kept(current: Path) -> None:
-    memory = next((current / "snapshots").glob("Init-Std.Data-*.memory"))
-    memory.write_bytes(b"short")
-    assert [one["name"] for one in cleaned("--yes")["found"]] == [memory.name]
-    assert not memory.exists()
+@pytest.mark.parametrize("name", ["Init-Std.Data-*.memory", "Repl-*.code"])
+def test_a_damaged_snapshot_is_not_kept(current: Path, name: str) -> None:
+    damaged = next((current / "snapshots").glob(name))
+    damaged.write_bytes(b"short")
+    assert [one["name"] for one in cleaned("--yes")["found"]] == [damaged.name]
+    assert not damaged.exists()
 
 
 def test_nothing_is_there_yet(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -161,6 +168,7 @@ def test_what_a_process_uses_stays(current: Path, use: Callable[[Path], Any]) ->
     [
         (f"{OLD}.lock", {OLD, "new-half"}),  # that set-up may be in any such folder
         ("CURRENT/snapshots/Init-dddddddddddd.memory.lock", {"Init-dddddddddddd.lean"}),
+        ("CURRENT/snapshots/Repl-ffffffffffff.code.lock", {"Repl-ffffffffffff.lean"}),
     ],
 )
 def test_what_is_being_made_stays(current: Path, lock: str, kept: set[str]) -> None:
@@ -228,5 +236,5 @@ def test_it_asks(current: Path, answer: str, code: int) -> None:
     os.close(theirs)
     assert done.returncode == code, done
     assert OLD in done.stdout
-    assert "Remove 0.0 MB (7 of them)?" in done.stdout
+    assert "Remove 0.0 MB (9 of them)?" in done.stdout
     assert all(path.exists() for path in gone) == (answer == "n")

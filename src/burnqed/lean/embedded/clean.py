@@ -126,7 +126,7 @@ def _snapshots(current: Path) -> Iterator[Leftover]:
         if main in used and snapshot.is_whole(main):
             kept = (main, main.with_suffix(".json"), lock)
             paths = [path for path in paths if path not in kept]
-        paths.sort(key=lambda path: path != main)  # what it is called by
+        paths.sort(key=lambda path: (path != main, path == lock))  # what it is called by, first
         kind: Kind = "snapshot" if main in paths else "lock" if paths == [lock] else "unfinished"
         if paths:
             yield Leftover(kind, tuple(paths), (lock,))
