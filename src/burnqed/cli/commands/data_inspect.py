@@ -48,7 +48,7 @@ def inspect_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="OUT", help="Write the report to OUT/report.json, or to OUT.json."
+            "--out", metavar="DIR", help="Write the report to OUT/report.json, or to OUT.json."
         ),
     ] = None,
     as_json: JsonOption = False,
