@@ -370,3 +370,11 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(config: Config, sai
 def test_a_word_that_no_key_knows_is_refused(setting: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_config("smoke", [setting])
+
+
+@pytest.mark.parametrize("config", [Config(), RANKED])
+def test_every_search_and_evaluation_spells_its_policy_out(config: Config) -> None:
+    """What a command does by default may change, and what a run means may not."""
+    for stage in walk(config, 2):
+        asked = stage.command[0] in ("search", "eval", "negatives")
+        assert ("--policy" in stage.command) == asked, stage.shown
