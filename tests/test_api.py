@@ -26,7 +26,7 @@ def test_these_are_the_public_names() -> None:
     assert set(PUBLIC.split()) <= set(dir(burnqed))
     assert all(hasattr(burnqed, name) for name in burnqed.__all__)
     with pytest.raises(AttributeError, match="no attribute 'solve'"):
-        _ = burnqed.solve
+        _ = burnqed.solve  # type: ignore[attr-defined]
 
 
 def test_importing_it_loads_nothing_else() -> None:
@@ -54,6 +54,24 @@ def test_mistakes_are_told_before_lean_is_set_up() -> None:
     with pytest.raises(ConfigError, match="no setting nodes"):
         burnqed.Lean(nodes=3)
     assert issubclass(InputError, burnqed.BurnQedError)
+
+
+def test_trainings_and_runs_take_settings_by_their_names(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with pytest.raises(ConfigError, match="no setting epoch") as caught:
+        burnqed.train_policy("pairs.jsonl", out, epoch=3)
+    assert caught.value.hint == "did you mean epochs?"
+    with pytest.raises(ConfigError, match="workers is 0"):
+        burnqed.train_ranker(["a", "b"], out, workers=0)
+    with pytest.raises(ConfigError, match="no pooling most"):
+        burnqed.train_value("run", "words", out, pooling="most")
+    with pytest.raises(InputError, match="both say when to end"):
+        burnqed.train_value("run", "words", out, epochs=3, steps=4)
+    with pytest.raises(InputError, match="holds no run"):
+        burnqed.run(out)
+    with pytest.raises(ConfigError, match="no policy oracle"):
+        burnqed.run(out, "smoke", settings={"search.policy": "oracle"})
+    assert not out.exists()
 
 
 # ------------------------------------------------------------------------------ with real Lean

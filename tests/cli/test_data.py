@@ -62,7 +62,9 @@ def test_lean_files_become_a_set_that_can_be_verified(tmp_path: Path, lean_launc
         "src/Latin.lean": "does not elaborate",
     }  # fmt: skip
     # The index of a part of it still has the text that its contexts are the beginning of.
-    data("index", "--set", "shop.json", "--sample", "4", "--out", "part.json", code=0, cwd=tmp_path)
+    data(
+        "index", "--theorems", "shop.json", "--sample", "4", "--out", "part.json", code=0, cwd=tmp_path
+    )
     again = json.loads(data("verify", tmp_path / "part.json", "--json", code=1).stdout)
     assert {t["name"]: t["verdict"] for t in again["theorems"]} == verdicts
 
@@ -99,8 +101,8 @@ def test_leandojo_and_json_lines(tmp_path: Path) -> None:
 
 def test_a_split_is_taken_and_the_shares_are_the_users(tmp_path: Path) -> None:
     everything = tmp_path / "all.json"
-    data("index", "--set", "qed-core", "--splits", "60/20/20", "--out", everything, code=0)
-    data("index", "--set", everything, "--split", "test", "--out", tmp_path / "test.json", code=0)
+    data("index", "--theorems", "qed-core", "--splits", "60/20/20", "--out", everything, code=0)
+    data("index", "--theorems", everything, "--split", "test", "--out", tmp_path / "test.json", code=0)
     expected = {name for name, entry in theorems(everything).items() if entry["split"] == "test"}
     assert set(theorems(tmp_path / "test.json")) == expected
     assert 15 < len(expected) < 50
@@ -108,8 +110,8 @@ def test_a_split_is_taken_and_the_shares_are_the_users(tmp_path: Path) -> None:
 
 def test_theorems_of_another_set_are_left_out(tmp_path: Path) -> None:
     part, rest = tmp_path / "part.json", tmp_path / "rest.json"
-    data("index", "--set", "qed-core", "--sample", "40", "--out", part, code=0)
-    data("index", "--set", "qed-core", "--without", part, "--out", rest, code=0)
+    data("index", "--theorems", "qed-core", "--sample", "40", "--out", part, code=0)
+    data("index", "--theorems", "qed-core", "--without", part, "--out", rest, code=0)
     assert len(theorems(rest)) == 110
     assert not set(theorems(rest)) & set(theorems(part))
 
@@ -117,24 +119,24 @@ def test_theorems_of_another_set_are_left_out(tmp_path: Path) -> None:
 def test_at_most_so_many_are_all_where_there_are_fewer(tmp_path: Path) -> None:
     """One that could not be read was told when it was; a set that has it is as good as any other."""
     some, every = tmp_path / "some.json", tmp_path / "every.json"
-    data("index", "--set", "qed-core", "--at-most", "40", "--out", some, code=0)
+    data("index", "--theorems", "qed-core", "--at-most", "40", "--out", some, code=0)
     assert len(theorems(some)) == 40
     content = json.loads(some.read_text())
     content["theorems"].append({"name": "unread", "error": "cannot read Some/File.lean"})
     some.write_text(json.dumps(content))
-    data("index", "--set", some, "--at-most", "50", "--out", every, code=0)
+    data("index", "--theorems", some, "--at-most", "50", "--out", every, code=0)
     assert len(theorems(every)) == 41
 
 
 def test_what_a_run_has_proved_is_left_out(tmp_path: Path) -> None:
     everything, run = tmp_path / "all.json", tmp_path / "run"
-    data("index", "--set", "qed-core", "--sample", "6", "--out", everything, code=0)
+    data("index", "--theorems", "qed-core", "--sample", "6", "--out", everything, code=0)
     known = read_index(everything).theorems
     with open_writer(run / "trajectories") as writer:
         for number, theorem in enumerate(known):  # of four, 0 and 3 are proved; of those one otherwise
             sha = "another" if number == 3 else statement_sha(theorem.statement)
             writer.add(replace(record(number % 4, 8), theorem=theorem.name, statement_sha=sha), [])
-    given = ("index", "--set", everything, "--unproved", run, "--out", tmp_path / "left.json")
+    given = ("index", "--theorems", everything, "--unproved", run, "--out", tmp_path / "left.json")
     told = data(*given, code=0).stdout
     assert "4 of 6 theorems" in told
     assert "left out: proved 2" in told
@@ -155,14 +157,14 @@ def test_what_a_run_has_proved_is_left_out(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (["--set", "qed-core", "--without", "qed-core"], "--without leaves no theorem"),
-        (["--set", "qed-core", "--without", "absent.json"], "absent.json"),
+        (["--theorems", "qed-core", "--without", "qed-core"], "--without leaves no theorem"),
+        (["--theorems", "qed-core", "--without", "absent.json"], "absent.json"),
         ([], "give one source"),
-        (["--set", "qed-core", "--module", "Init"], "give one source"),
-        (["--set", "qed-core", "--splits", "90/10"], "no shares: 90/10"),
-        (["--set", "qed-core", "--sample", "151"], "a sample of 151 from 150 theorems"),
-        (["--set", "qed-core", "--sample", "2", "--at-most", "3"], "two wishes"),
-        (["--set", "qed-core", "--leak-rule", "no"], "no leak rule no"),
+        (["--theorems", "qed-core", "--module", "Init"], "give one source"),
+        (["--theorems", "qed-core", "--splits", "90/10"], "no shares: 90/10"),
+        (["--theorems", "qed-core", "--sample", "151"], "a sample of 151 from 150 theorems"),
+        (["--theorems", "qed-core", "--sample", "2", "--at-most", "3"], "two wishes"),
+        (["--theorems", "qed-core", "--leak-rule", "no"], "no leak rule no"),
         (["--jsonl", "absent.jsonl"], "cannot read absent.jsonl"),
         (["--leandojo", "absent.json"], "cannot read absent.json"),
     ],
@@ -187,7 +189,7 @@ def test_a_benchmark_that_is_not_here_says_how_to_get_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("BURN_QED_CACHE", str(tmp_path))
-    told = data("index", "--set", "minif2f-test", "--out", tmp_path / "x.json", code=2).stderr
+    told = data("index", "--theorems", "minif2f-test", "--out", tmp_path / "x.json", code=2).stderr
     assert "burn-qed data fetch minif2f-test" in told
     assert "no benchmark minif" in data("fetch", "minif", code=2).stderr
 
@@ -195,7 +197,7 @@ def test_a_benchmark_that_is_not_here_says_how_to_get_it(
 @pytest.mark.lean
 def test_the_benchmark_of_our_own_is_fine(tmp_path: Path, lean_launch: LaunchSpec) -> None:
     sample = tmp_path / "sample.json"
-    data("index", "--set", "qed-core", "--sample", "10", "--seed", "5", "--out", sample, code=0)
+    data("index", "--theorems", "qed-core", "--sample", "10", "--seed", "5", "--out", sample, code=0)
     command = [BURN_QED, "data", "verify", str(sample)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
     assert done.returncode == 0, done

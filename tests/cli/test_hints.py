@@ -124,7 +124,7 @@ def index(path: Path, names: list[str]) -> Path:
             16,
             2,
             "no theorem of made-up was searched",
-            "--theorems is the set that the runs searched",
+            "SET is the set that the runs searched",
         ),
         (NAMES, 0, 2, "no theorem of made-up was proved", "larger --nodes"),
     ],
@@ -133,11 +133,11 @@ def test_why_there_is_no_proof_to_look_beside(
     tmp_path: Path, names: list[str], steps: int, asked: int, told: str, hint: str
 ) -> None:
     run = searched(tmp_path / "run", steps=steps)
-    given = ("--theorems", index(tmp_path / "set.json", names), "--min-steps", str(asked))
-    said = burn_qed("negatives", run, *given, "--out", tmp_path / "out", code=1).stderr
+    given = (index(tmp_path / "set.json", names), "--data", run, "--min-steps", str(asked))
+    said = burn_qed("negatives", *given, "--out", tmp_path / "out", code=1).stderr
     assert told in said
     assert hint in said
-    assert "--theorems" not in said or names == ["other"], "the set is not to blame"
+    assert "SET" not in said or names == ["other"], "the set is not to blame"
 
 
 # ------------------------------------------------------------------------------------ empty sets
@@ -147,10 +147,10 @@ def test_why_there_is_no_proof_to_look_beside(
     "command",
     [
         ("eval", "EMPTY", "--out", "OUT"),
-        ("search", "--theorems", "EMPTY", "--out", "OUT"),
-        ("negatives", "RUN", "--theorems", "EMPTY", "--out", "OUT"),
+        ("search", "EMPTY", "--out", "OUT"),
+        ("negatives", "EMPTY", "--data", "RUN", "--out", "OUT"),
         ("data", "verify", "EMPTY"),
-        ("data", "index", "--set", "EMPTY", "--out", "OUT.json"),
+        ("data", "index", "--theorems", "EMPTY", "--out", "OUT.json"),
         ("pairs", "RUN", "--without", "EMPTY", "--out", "OUT.jsonl"),
     ],
     ids=" ".join,

@@ -41,18 +41,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     theorems = [{"name": n, "statement": s, "file_path": ""} for n, s in STATEMENTS.items()]
     (here / "set.json").write_text(json.dumps({"theorems": theorems}))
     (here / "other.json").write_text(json.dumps({"theorems": theorems[2:]}))
-    run(
-        "search",
-        "--theorems",
-        here / "set.json",
-        "--out",
-        here / "run",
-        "--nodes",
-        "2",
-        "--policy",
-        "portfolio",
-        "--json",
-    )
+    few = ("--nodes", "2", "--policy", "portfolio", "--json")
+    run("search", here / "set.json", "--out", here / "run", *few)
     assert {r.theorem for r in read_records(here / "run" / "trajectories") if r.proof} == {
         "add",
         "swap",
@@ -62,7 +52,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_what_was_proved_is_looked_at_and_nothing_twice(place: Path, tmp_path: Path) -> None:
     given = (
-        "negatives", place / "run", "--theorems", place / "set.json", "--out", tmp_path / "beside",
+        "negatives", place / "set.json", "--data", place / "run", "--out", tmp_path / "beside",
         "--min-steps", "1", "--siblings", "2", "--nodes", "2", "--workers", "2",
         "--policy", "portfolio",
     )  # fmt: skip
@@ -90,9 +80,9 @@ def test_a_set_without_proofs_is_refused(place: Path, tmp_path: Path) -> None:
     for index, steps in (("other.json", "1"), ("set.json", "9")):
         with pytest.raises(InputError, match="no theorem of"):
             run(
-                "negatives", place / "run", "--theorems", place / index, "--out", tmp_path / "beside",
+                "negatives", place / index, "--data", place / "run", "--out", tmp_path / "beside",
                 "--min-steps", steps,
             )  # fmt: skip
     with pytest.raises(InputError, match="trajectories"):
-        run("negatives", tmp_path, "--theorems", place / "set.json", "--out", tmp_path / "beside")
+        run("negatives", place / "set.json", "--data", tmp_path, "--out", tmp_path / "beside")
     assert not (tmp_path / "beside").exists()

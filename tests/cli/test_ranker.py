@@ -53,7 +53,7 @@ def searched(tmp_path_factory: pytest.TempPathFactory, lean_launch: LaunchSpec) 
     theorems = index(folder / "train.json", LEMMAS)
     index(folder / "held.json", HELD_OUT)
     options = ("--policy", "ranked", "--nodes", "1", *SMALL)
-    burn_qed("search", "--theorems", theorems, *options, "--out", folder / "run")
+    burn_qed("search", theorems, *options, "--out", folder / "run")
     return folder / "run"
 
 
@@ -176,7 +176,7 @@ def test_a_ranker_has_nothing_to_be_set(option: str, value: object) -> None:
 @pytest.mark.lean
 def test_options_that_do_not_go_together(tmp_path: Path, lean_launch: LaunchSpec) -> None:
     theorems = index(tmp_path / "set.json", LEMMAS[:1])
-    asked = ("search", "--theorems", theorems, "--out", tmp_path / "run")
+    asked = ("search", theorems, "--out", tmp_path / "run")
     save(tmp_path / "ranker", untrained(), {})
     (tmp_path / "empty").mkdir()
     for options, told in (

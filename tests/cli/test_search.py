@@ -59,7 +59,7 @@ def theorems() -> list[dict[str, str]]:
 
 
 def command(index: Path, out: Path, *options: str) -> list[str]:
-    return [BURN_QED, "search", "--theorems", str(index), "--out", str(out), *SMALL, *options]
+    return [BURN_QED, "search", str(index), "--out", str(out), *SMALL, *options]
 
 
 def search(index: Path, out: Path, *options: str, code: int) -> subprocess.CompletedProcess[str]:
@@ -353,9 +353,9 @@ def test_summary_says_what_search_said(undisturbed: tuple[Path, str]) -> None:
     assert said["errors"] == {"statement": 2}
     for place in (out, out / "trajectories"):
         assert burn_qed("summary", place, "--json", code=0).stdout == printed
-    lines = json.loads(burn_qed("summary", out, "--json", "--theorems", code=0).stdout)["lines"]
+    lines = json.loads(burn_qed("summary", out, "--json", "--each", code=0).stdout)["lines"]
     assert {line["theorem"] for line in lines} == {entry["name"] for entry in theorems()}
-    table = burn_qed("summary", out, "--theorems", code=0).stdout
+    table = burn_qed("summary", out, "--each", code=0).stdout
     assert re.search(r"proved +│ 6 \(20\.0%\)", table)
     assert re.search(r"provable_3 +│ proved +│ 1 ", table)
     assert re.search(r"wrong_1 +│ error statement +│ 0 ", table)
@@ -412,7 +412,7 @@ def test_options_that_are_wrong(index: Path, tmp_path: Path) -> None:
     refused(index, tmp_path / "run", "--iteration", "-1")
     assert "leak-rule" in refused(index, tmp_path / "run", "--leak-rule", "none").stderr
     refused(index, tmp_path / "run", "--nodes", "0")
-    burn_qed("search", "--theorems", index, code=2)
+    burn_qed("search", index, code=2)
     assert not (tmp_path / "run").exists()
 
 

@@ -179,7 +179,7 @@ def test_a_model_from_nothing_is_trained_and_exported(tmp_path: Path, inputs: Pa
     [
         (("--method", "half"), "no method half"),
         (("--dtype", "fp8"), "no dtype fp8"),
-        (("--load", "int8", "--method", "lora"), "no way to load int8"),
+        (("--load", "int8", "--method", "lora"), "no load int8"),
         (("--load", "nf4"), "four bits cannot be trained"),
         (("--prompt", "shout"), "no prompt format shout"),
         (("--base", "nano", "--method", "lora"), "random weights"),

@@ -59,7 +59,7 @@ def run(*arguments: str | Path) -> Result:
 
 def search(place: Path, out: Path, *options: str | Path) -> tuple[Result, dict[str, Any]]:
     done = run(
-        "search", "--theorems", place / "set.json", "--out", out, "--nodes", "3", "--workers", "1",
+        "search", place / "set.json", "--out", out, "--nodes", "3", "--workers", "1",
         "--json", *options, *(() if "--model" in options else ("--policy", "portfolio")),
     )  # fmt: skip
     return done, json.loads((out / "manifest.json").read_text())

@@ -44,7 +44,7 @@ def run(place: Path, stage: Stage) -> Looking:
 
 LISTING = Stage(0, "listing", ("data", "benchmarks"), "theorems/none.json")
 NOTHING = ("pairs", "searched", "--out", "x.jsonl")
-WRONG = Stage(0, "wrong", ("data", "index", "--set", "absent", "--out", "x.json"), "x.json")
+WRONG = Stage(0, "wrong", ("data", "index", "--theorems", "absent", "--out", "x.json"), "x.json")
 
 
 def test_a_stage_that_ends_well_is_done(tmp_path: Path) -> None:
@@ -118,7 +118,7 @@ def test_an_error_code_of_one_that_came_to_its_end_is_no_failure(tmp_path: Path)
     """A search says with its code that some theorems failed, and with its summary that it ended."""
     unread = {"theorems": [{"name": "odd", "statement": "", "error": "nobody can read it"}]}
     (tmp_path / "odd.json").write_text(json.dumps(unread))
-    command = ("search", "--theorems", "odd.json", "--nodes", "1", "--policy", "portfolio", "--out",
+    command = ("search", "odd.json", "--nodes", "1", "--policy", "portfolio", "--out",
                "searched")  # fmt: skip
     looking = run(tmp_path, Stage(0, "search-1", command, "searched", resumes=True))
     assert looking.told[-1].startswith("search-1 done: with errors")

@@ -123,7 +123,7 @@ def test_each_search_is_on_what_none_before_it_proved() -> None:
     assert option(at(walked, 0, "search-1-theorems"), "--unproved") == taught
     second = at(walked, 0, "search-2-theorems")
     assert option(second, "--unproved") == [*taught, "trajectories/iter_0/search_1"]
-    assert option(second, "--set") == ["trajectories/iter_0/theorems_1.json"]
+    assert option(second, "--theorems") == ["trajectories/iter_0/theorems_1.json"]
     later = option(at(walked, 1, "search-1-theorems"), "--unproved")
     own = [f"trajectories/iter_0/{name}" for name in ("search_1", "search_2", "noise")]
     assert later == [*taught, *own]
@@ -170,7 +170,7 @@ def test_what_a_stage_is_does_not_change_once_it_is_done() -> None:
 def test_every_search_for_training_is_looked_at_and_evaluations_are_not() -> None:
     for stage in walk(Config(), 2):
         searching = stage.command[0] in ("search", "negatives")
-        assert [stage.theorems] == (option(stage, "--theorems") if searching else [""])
+        assert stage.theorems == (stage.command[1] if searching else "")
 
 
 def test_budgets_rise_with_the_iterations_if_asked() -> None:
@@ -365,8 +365,16 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(config: Config, sai
 
 @pytest.mark.parametrize(
     ("setting", "said"),
-    [("search.policy=portfolio", "no policy portfolio"), ("policy.nano_size=7b", "no nano_size 7b")],
+    [("search.policy=portfolio", "no policy portfolio"), ("policy.nano_size=7b", "no nano size 7b")],
 )
 def test_a_word_that_no_key_knows_is_refused(setting: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         read_config("smoke", [setting])
+
+
+@pytest.mark.parametrize("config", [Config(), RANKED])
+def test_every_search_and_evaluation_spells_its_policy_out(config: Config) -> None:
+    """What a command does by default may change, and what a run means may not."""
+    for stage in walk(config, 2):
+        asked = stage.command[0] in ("search", "eval", "negatives")
+        assert ("--policy" in stage.command) == asked, stage.shown

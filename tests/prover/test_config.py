@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -90,10 +91,29 @@ def test_every_setting_has_a_description_and_a_default_that_fits(kind: type[msgs
     assert build(kind, {**given, **rest}) == build(kind, rest)
 
 
-@pytest.mark.parametrize("name", COMMANDS)
-def test_few_options_stand_above_the_headings(name: str) -> None:
-    plain = [o for o in options_of(name).values() if not getattr(o, "rich_help_panel", None)]
-    assert len(plain) + len(("--json", "--help")) <= 12
+def every_command(command: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    for word, below in getattr(command, "commands", {"": None}).items():
+        yield from every_command(below, f"{name} {word}") if below else [(name, command)]
+
+
+def test_few_options_stand_above_the_headings() -> None:
+    for name, command in every_command(typer.main.get_command(app)):
+        plain = [p.name for p in command.params if not getattr(p, "rich_help_panel", None)]
+        assert len(plain) + len(("--help",)) <= 12, name
+
+
+# What a command is about, what it takes from, what it leaves out, what it looks for.
+SETS = ("theorems", "--theorems", "--without", "--against")
+
+
+def test_one_name_for_one_thing() -> None:
+    """A theorem set is a command's first argument, or --theorems; --set is a setting of a run."""
+    for name, command in every_command(typer.main.get_command(app)):
+        flags = {flag for param in command.params for flag in param.opts}
+        metavars = {param.metavar: param.opts for param in command.params}
+        assert metavars.get("SET", ["theorems"])[0] in SETS, name
+        assert "--set" not in flags or metavars["KEY=VALUE"] == ["--set"], name
+        assert "OUT" not in metavars, f"{name}: --out is a DIR, or names the kind of file"
 
 
 @pytest.mark.parametrize(

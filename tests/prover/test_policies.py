@@ -125,14 +125,14 @@ def test_a_taught_model_proves_theorems(
     ]
     index.write_text(json.dumps({"theorems": entries}), encoding="utf-8")
     options = ("--policy", policy, "--model", taught, "--nodes", "2", "--workers", "1")
-    out = run("search", "--theorems", index, "--out", tmp_path / "run", *options, "--json")
+    out = run("search", index, "--out", tmp_path / "run", *options, "--json")
     assert json.loads(out.stdout)["proved"] == 3
     rows = list(iter_rows(tmp_path / "run" / "trajectories"))
     assert any(row.tactic == "omega" and row.on_proof_path for row in rows)
     manifest = json.loads((tmp_path / "run" / "manifest.json").read_text(encoding="utf-8"))
     assert (manifest["policy"], manifest["places"]["model"]) == (policy, str(taught.resolve()))
     assert len(manifest["model_identity"]) == 64
-    refused = burn_qed("search", "--theorems", index, "--out", tmp_path / "run", "--resume", code=2)
+    refused = burn_qed("search", index, "--out", tmp_path / "run", "--resume", code=2)
     assert "policy was" in refused.stderr, "another policy is another run"
     if policy == "mix":
         return
@@ -142,7 +142,7 @@ def test_a_taught_model_proves_theorems(
     index.rename(there / "sums.json")
     (tmp_path / "run").rename(there / "run")
     moved = ("--policy", policy, "--model", there / "model", *options[4:], "--json", "--resume")
-    again = burn_qed("search", "--theorems", there / "sums.json", "--out", there / "run", *moved)
+    again = burn_qed("search", there / "sums.json", "--out", there / "run", *moved)
     assert again.stdout == out.stdout
 
 
@@ -166,7 +166,7 @@ def test_a_server_that_is_not_there_leaves_no_run_behind(tmp_path: Path) -> None
         taken.bind(("127.0.0.1", 0))
         url = f"http://127.0.0.1:{taken.getsockname()[1]}"
         options = ("--policy", "sglang", "--url", url, "--prompt", "colons")
-        out = burn_qed("search", "--theorems", index, "--out", tmp_path / "run", *options, code=3)
+        out = burn_qed("search", index, "--out", tmp_path / "run", *options, code=3)
     assert url in out.stderr
     assert not (tmp_path / "run").exists()
 

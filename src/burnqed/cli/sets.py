@@ -18,10 +18,6 @@ SetArgument = Annotated[
         metavar="SET", help="A benchmark's name (`burn-qed data benchmarks`), or an INDEX.json."
     ),
 ]
-SetOption = Annotated[
-    str,
-    typer.Option("--theorems", metavar="SET", help="A benchmark's name, or an INDEX.json."),
-]
 WithoutOption = Annotated[
     list[str] | None,
     typer.Option(

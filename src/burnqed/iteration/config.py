@@ -33,7 +33,7 @@ from burnqed.evaluation.negatives import Effort
 from burnqed.policy.models.names import is_hub_name
 from burnqed.policy.models.smollm2 import NAME as SMOLLM2
 from burnqed.prover.config import NOISE
-from burnqed.training.plans import NANO, Mixture
+from burnqed.training.plans import NANO, NANO_LR, Mixture
 
 RANKER = "ranker"  # no language model: rules and lemmas, in an order that is learnt
 RANKED = "ranked"  # the policy that a ranker makes
@@ -103,7 +103,7 @@ class Policy(Section, frozen=True, kw_only=True):
 
     base: Annotated[str, about("nano, ranker, smollm2, a directory, or a name of the hub.")] = NANO
     nano_size: Annotated[Literal["6m", "15m", "30m"], about("Parameters of nano.")] = "6m"
-    lr: Annotated[Share, about("Peak learning rate.")] = 1e-3
+    lr: Annotated[Share, about("Peak learning rate.")] = NANO_LR
     lr_decay: Annotated[Annotated[float, Meta(ge=1e-6, le=1)], about("At each iteration.")] = 0.5
     first_epochs: Annotated[AtLeast1, about("Of iteration 0.")] = 12
     epochs: Annotated[AtLeast1, about("Of the later iterations.")] = 4

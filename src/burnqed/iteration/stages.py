@@ -128,10 +128,10 @@ def _theorem_sets(config: Config) -> Iterator[Stage]:
             drawn = ("--at-most", str(sample), "--seed", _seed(config))
         out = held_out(name)
         yield Stage(
-            at, f"held-out-{name}", ("data", "index", "--set", given, *drawn, "--out", out), out
+            at, f"held-out-{name}", ("data", "index", "--theorems", given, *drawn, "--out", out), out
         )
     if theorems.set:
-        source = ["--set", theorems.set]
+        source = ["--theorems", theorems.set]
     else:
         source = [part for module in theorems.modules for part in ("--module", module)]
     split = ["--split", theorems.split] if theorems.split else []
@@ -214,7 +214,7 @@ def _select(
     unproved = [part for run in runs for part in ("--unproved", run)]
     drawn = ("--at-most", str(sample)) if sample else ()
     seed = ("--seed", str(config.run.seed + iteration))
-    command = ("data", "index", "--set", source, *unproved, *drawn, *seed, "--out", out)
+    command = ("data", "index", "--theorems", source, *unproved, *drawn, *seed, "--out", out)
     return Stage(iteration, name, command, out, optional=True)
 
 
@@ -223,7 +223,7 @@ def _search(
     out: str, needs: tuple[str, ...],
 ) -> Stage:  # fmt: skip
     command = (
-        "search", "--theorems", index, "--nodes", str(nodes), *options, "--iteration", str(iteration),
+        "search", index, "--nodes", str(nodes), *options, "--iteration", str(iteration),
         *_workers(config), "--seed", _seed(config), "--out", out,
     )  # fmt: skip
     return Stage(iteration, name, command, out, resumes=True, needs=needs, theorems=index)
@@ -295,7 +295,7 @@ def _value(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
     )  # fmt: skip
     if new and value.beside_nodes and value.siblings:
         command = (
-            "negatives", *new, "--theorems", TRAIN, "--siblings", str(value.siblings), "--walks", "0",
+            "negatives", TRAIN, *_data(new), "--siblings", str(value.siblings), "--walks", "0",
             "--nodes", str(value.beside_nodes), "--min-steps", str(value.beside_steps), *asked,
             *_workers(config), "--seed", _seed(config), "--out", beside,
         )  # fmt: skip
@@ -309,7 +309,7 @@ def _value(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
     model = model_of(config, iteration) if value.model == "policy" else value.model
     device = ("--device", config.run.device) if value.model == "policy" else ()
     command = (
-        "train", "value", *(part for run in runs for part in ("--data", run)), "--model", model,
+        "train", "value", *_data(runs), "--model", model,
         *device, "--val-share", f"{value.val_share:g}", *value.options, "--seed", _seed(config),
         "--out", value_training(iteration),
     )  # fmt: skip
@@ -363,6 +363,10 @@ def _asked(config: Config, iteration: int) -> tuple[str, ...]:
 
 def _without(config: Config) -> list[str]:
     return [part for given in config.eval.sets for part in ("--without", given)]
+
+
+def _data(runs: list[str]) -> list[str]:
+    return [part for run in runs for part in ("--data", run)]
 
 
 def _candidates(number: int | None) -> tuple[str, ...]:

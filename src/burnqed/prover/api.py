@@ -54,7 +54,7 @@ async def prove_async(statement: str | Path, config: Config | None = None, **set
 
 def _for(task: Task, config: Config) -> Config:
     """With what the text imports, once that is known to be harmless; one statement needs one Lean."""
-    refuse_danger(task, config)
+    refuse_danger(task, trust=config.trust)
     imports = tuple(dict.fromkeys([*config.imports, *task.source.imports]))
     workers = config.workers if task.has_holes else 1
     return msgspec.structs.replace(config, imports=imports, workers=workers)

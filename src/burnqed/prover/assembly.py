@@ -80,7 +80,9 @@ class Assembled:
 
 def check(config: PolicyConfig) -> None:
     """Refuse settings that do not go together, before anything is set up."""
-    chosen = policies.chosen(config)
+    given = config.policy is not None or config.model is not None
+    # What is chosen by default depends on the toolchain, and is as warm as the portfolio.
+    chosen = policies.chosen(config) if given else Choice("portfolio")
     _temperature(config, chosen, valued=False)
     if isinstance(config, EvalConfig) and config.ablate and config.value is None:
         raise InputError("--ablate needs a value model to leave out", hint="give --value DIR")

@@ -92,7 +92,7 @@ def _nothing_to_do(
         if searched.isdisjoint(theorem.name for theorem in index.theorems):
             return NotEnough(
                 f"no theorem of {index.name} was searched in {where}",
-                hint="--theorems is the set that the runs searched",
+                hint="SET is the set that the runs searched",
             )
         return NotEnough(
             f"no theorem of {index.name} was proved in {where}",

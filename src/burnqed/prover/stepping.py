@@ -9,7 +9,6 @@ from typing import Any, Self
 from burnqed.core.config import build
 from burnqed.core.errors import InputError
 from burnqed.core.types import ProofState, StepOutcome, Theorem
-from burnqed.lean import rules
 from burnqed.lean.judge import judge_proof
 from burnqed.lean.pool import Pool
 from burnqed.lean.session import Session, open_session
@@ -18,7 +17,7 @@ from burnqed.prover import leans
 from burnqed.prover.assembly import modules_of
 from burnqed.prover.config import StepConfig
 from burnqed.prover.loops import Loop, outside
-from burnqed.prover.task import Task
+from burnqed.prover.task import Task, gate_of, refuse_danger
 
 _JUDGES = 2  # one compiles, one verifies
 
@@ -59,7 +58,7 @@ class Lean:
                 loop.close()
 
     async def _open(self, lean: leans.Lean) -> None:
-        gate = None if self.config.trust else rules.gate()
+        gate = gate_of(trust=self.config.trust)
         enter = self._stack.enter_async_context
         pool = await enter(Pool(lean.spec, 1, gate=gate))
         self._judges = await enter(Pool(lean.spec, _JUDGES, gate=gate))
@@ -68,7 +67,7 @@ class Lean:
     def start(self, statement: str) -> ProofState:
         """The first state of a proposition, or of a `theorem`. Raises `StatementError`."""
         loop, session, _ = self._parts()
-        return loop.call(session.start(_theorem(statement)))
+        return loop.call(session.start(self._theorem(statement)))
 
     def apply(self, state: ProofState, tactic: str, goals: Sequence[int] | None = None) -> StepOutcome:
         """Run a tactic on a state's goals, or on some of them, by index.
@@ -82,16 +81,16 @@ class Lean:
     def judge(self, statement: str, tactics: Sequence[str]) -> Verdict:
         """The last word on tactics as a proof of a statement."""
         loop, _, judges = self._parts()
-        return loop.call(judge_proof(judges, _theorem(statement).statement, list(tactics)))
+        return loop.call(judge_proof(judges, self._theorem(statement).statement, list(tactics)))
 
     def _parts(self) -> tuple[Loop, Session, Pool]:
         if self._loop is None or self._session is None or self._judges is None:
             raise InputError("this Lean is not open", hint="use it as `with Lean() as lean:`")
         return self._loop, self._session, self._judges
 
-
-def _theorem(text: str) -> Theorem:
-    task = Task(text)
-    if task.source.imports:
-        raise InputError("a statement imports nothing", hint="Lean(imports=[…]) loads modules")
-    return task.theorem
+    def _theorem(self, text: str) -> Theorem:
+        task = Task(text)
+        if task.source.imports:
+            raise InputError("a statement imports nothing", hint="Lean(imports=[…]) loads modules")
+        refuse_danger(task, trust=self.config.trust)
+        return task.theorem

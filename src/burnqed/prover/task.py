@@ -17,7 +17,6 @@ from burnqed.lean.protocol import Gate
 from burnqed.lean.source_file import read_source
 from burnqed.lean.strangers import first_danger, forbidden_import
 from burnqed.lean.tokens import tokenize
-from burnqed.prover.config import Config
 from burnqed.search.events import EventSink, ignore
 
 
@@ -77,9 +76,9 @@ def task_of(given: str | Path) -> Task:
     return Task(read_source(given), given) if isinstance(given, Path) else Task(given)
 
 
-def refuse_danger(task: Task, config: Config) -> None:
+def refuse_danger(task: Task, *, trust: bool) -> None:
     """Refuse a text whose commands would run code, before Lean sees it, unless it is trusted."""
-    if config.trust:
+    if trust:
         return
     said = forbidden_import(task.source.imports, None)
     found = first_danger(task.source.body)
@@ -89,9 +88,9 @@ def refuse_danger(task: Task, config: Config) -> None:
         raise StatementError(f"{task.path or 'the text'}: {said}", hint=TRUST_HINT)
 
 
-def gate_of(config: Config) -> Gate | None:
+def gate_of(*, trust: bool) -> Gate | None:
     """What the commands of a text have to pass before Lean elaborates them."""
-    return None if config.trust else rules.gate()
+    return None if trust else rules.gate()
 
 
 async def attempt(

@@ -101,7 +101,9 @@ class Prover:
         # Setting up may start event loops of its own, and takes long: not in this one.
         parts = await asyncio.to_thread(assemble, self.config, self._modules, self.config.nodes, warn)
         self._stack = AsyncExitStack()
-        self._searcher = await self._stack.enter_async_context(parts.opened(gate_of(self.config)))
+        self._searcher = await self._stack.enter_async_context(
+            parts.opened(gate_of(trust=self.config.trust))
+        )
 
     async def _close(self) -> None:
         stack, self._stack, self._searcher = self._stack, None, None
@@ -113,7 +115,7 @@ class Prover:
             raise InputError("the prover is not open", hint="use it as `with Prover(…) as prover:`")
         task = given if isinstance(given, Task) else task_of(given)
         try:
-            refuse_danger(task, self.config)
+            refuse_danger(task, trust=self.config.trust)
             self._refuse_imports(task)
             return result_of(task, await attempt(self._searcher, task, self.config.seed))
         except StatementError as error:

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Annotated, Any
 
 import typer
 from rich.table import Column, Table
-from rich.text import Text
 
 from burnqed.cli import sets, tables
 from burnqed.cli.commands import data_sources
@@ -21,8 +20,8 @@ from burnqed.cli.commands.data_migrate import migrate_command
 from burnqed.cli.commands.data_prepare import prepare_command
 from burnqed.cli.commands.data_trace import trace_command
 from burnqed.cli.commands.data_validate import validate_command
+from burnqed.cli.commands.data_verify import verify_command
 from burnqed.cli.options import JsonOption, configured
-from burnqed.cli.progress import counted
 from burnqed.core.errors import CorruptError, InputError
 from burnqed.core.types import LeakRule
 from burnqed.data.benchmarks import BENCHMARKS, Benchmark, LibrarySample, is_here, load
@@ -36,12 +35,12 @@ from burnqed.data.library import library_entries, with_statements
 from burnqed.data.prover_jsonl import read_prover_jsonl
 from burnqed.data.sources.open import sources
 from burnqed.data.splits import read_shares
-from burnqed.data.verify import Verdict, Verified, verify
 from burnqed.lean.pool import Pool, run_sync
 from burnqed.prover import leans
 from burnqed.prover.config import LeanConfig
 from burnqed.prover.sets import chosen
 
+_which = partial(typer.Option, rich_help_panel="Which of them")
 app = typer.Typer(no_args_is_help=True, help="Theorem sets, and data to learn from.")
 app.command("sources")(data_sources.sources_command)
 app.command("prepare")(prepare_command)
@@ -49,6 +48,7 @@ app.command("inspect")(inspect_command)
 app.command("trace")(trace_command)
 app.command("validate")(validate_command)
 app.command("migrate")(migrate_command)
+app.command("verify")(verify_command)
 
 
 # ------------------------------------------------------------------------------------- index
@@ -87,29 +87,39 @@ def index(
         typer.Option("--jsonl", metavar="FILE", help="JSON lines: header, formal_statement."),
     ] = None,
     given: Annotated[
-        str | None, typer.Option("--set", metavar="SET", help="A benchmark, or another index.")
+        str | None, typer.Option("--theorems", metavar="SET", help="A benchmark, or another index.")
     ] = None,
     shares: Annotated[
-        str, typer.Option("--splits", help="Shares of train/val/test, by the hash of the name.")
+        str,
+        _which(
+            "--splits",
+            help="Shares of train/val/test, by the hash of the name.",
+        ),
     ] = "90/5/5",
-    split: Annotated[str | None, typer.Option(help="Only the theorems of this split.")] = None,
+    split: Annotated[str | None, _which(help="Only the theorems of this split.")] = None,
     without: sets.WithoutOption = None,
     unproved: Annotated[
         list[Path] | None,
-        typer.Option(
-            "--unproved", metavar="RUN", help="Leave out what this run has proved; repeatable."
+        _which(
+            "--unproved",
+            metavar="RUN",
+            help="Leave out what this run has proved; repeatable.",
         ),
     ] = None,
     size: Annotated[
-        int | None, typer.Option("--sample", min=1, metavar="N", help="Only N of them.")
+        int | None,
+        _which("--sample", min=1, metavar="N", help="Only N of them."),
     ] = None,
     at_most: Annotated[
         int | None,
-        typer.Option(
-            "--at-most", min=1, metavar="N", help="N of them, or all where there are not so many."
+        _which(
+            "--at-most",
+            min=1,
+            metavar="N",
+            help="N of them, or all where there are not so many.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Which N: same seed, same sample.")] = 0,
+    seed: Annotated[int, _which(help="Which N: same seed, same sample.")] = 0,
     leak_rule: Annotated[
         str | None,
         typer.Option(
@@ -134,22 +144,23 @@ def index(
 
         burn-qed data index --module Init --split train --without core-300 --out train.json
 
-        burn-qed data index --set train.json --unproved runs/first --out left.json
+        burn-qed data index --theorems train.json --unproved runs/first --out left.json
 
         burn-qed data index --lean src/ --out mine.json
 
         burn-qed data index --leandojo random/test.json --project ~/mathlib4 --out leandojo.json
 
     Exit codes: 0 written, 1 --unproved leaves no theorem, 2 bad input, or written with some theorems
-    that could not be read (of a --set, which has them already, that is no error).
+    that could not be read (of --theorems, which has them already, that is no error).
     """
     options = {
-        "--module": module, "--lean": lean, "--leandojo": leandojo, "--jsonl": jsonl, "--set": given,
+        "--module": module, "--lean": lean, "--leandojo": leandojo, "--jsonl": jsonl,
+        "--theorems": given,
     }  # fmt: skip
     used = [name for name, value in options.items() if value]
     if len(used) != 1:
         raise InputError(
-            "give one source: --module, --lean, --leandojo, --jsonl or --set",
+            "give one source: --module, --lean, --leandojo, --jsonl or --theorems",
             hint=f"these were given together: {', '.join(used)}" if used else "such as --module Init",
         )
     if size is not None and at_most is not None:
@@ -345,56 +356,3 @@ def _kept(benchmark: Benchmark) -> TheoremIndex | None:
         return load(benchmark) if is_here(benchmark) else None
     except CorruptError:
         return None
-
-
-# ------------------------------------------------------------------------------------ verify
-
-
-@app.command("verify")
-@configured(LeanConfig)
-def verify_command(
-    theorems: sets.SetArgument,
-    config: LeanConfig,
-    split: Annotated[str | None, typer.Option(help="Only the theorems of this split.")] = None,
-    as_json: JsonOption = False,
-) -> None:
-    """Check the statements of a set: each is fine, does not elaborate (why), or is trivially false.
-
-    A statement is called false only when the kernel has accepted a proof of its negation; the search
-    for one is short, so "fine" does not say that a statement is true.
-
-    Exit codes: 0 all are fine, 1 some are not, 2 bad input, 3 Lean failed on some, which says nothing
-    about them.
-    """
-    index = chosen(theorems, split=split)
-    modules = tuple(dict.fromkeys(["Init", *config.imports, *index.imports]))
-    spec = leans.set_up(config, modules).spec
-
-    async def work() -> list[Verified]:
-        with counted("verifying", len(index.entries), shown=not as_json) as advance:
-            async with Pool(spec, config.workers) as pool:
-                return await verify(pool, index.theorems, lambda _: advance(1))
-
-    found = run_sync(work())
-    counts = Counter(dict.fromkeys(get_args(Verdict), 0))
-    counts.update(v.verdict for v in found)
-    if as_json:
-        told = [dataclasses.asdict(v) for v in found]
-        summary = {"set": index.name, "checksum": index.checksum, "counts": counts, "theorems": told}
-        typer.echo(json.dumps(summary, ensure_ascii=False))
-    else:
-        _print_verified(found)
-        typer.echo(f"{len(found)} theorems of {index.name}: {_said(+counts)}")
-    if counts["error"]:
-        raise typer.Exit(3)
-    raise typer.Exit(0 if counts["fine"] == len(found) else 1)
-
-
-def _print_verified(found: Sequence[Verified]) -> None:
-    wrong = [v for v in found if v.verdict != "fine"]
-    if not wrong:
-        return
-    table = tables.folding("theorem", "verdict", "why")
-    for v in wrong:
-        table.add_row(Text(v.name), Text(v.verdict, style="red"), Text(v.why))
-    tables.console().print(table)

@@ -48,7 +48,9 @@ def inspect_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="OUT", help="Write the report to OUT/report.json, or to OUT.json."
+            "--out",
+            metavar="DIR|FILE.json",
+            help="Write the report to DIR/report.json, or to a file.",
         ),
     ] = None,
     as_json: JsonOption = False,

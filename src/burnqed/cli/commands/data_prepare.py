@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -27,6 +28,7 @@ from burnqed.policy.prompt import PromptSettings
 from burnqed.prover.sets import chosen
 
 _COLUMNS = 6  # of sources in a table; of more, report.json tells
+_length = partial(typer.Option, rich_help_panel="Lengths")
 _WHY = {
     "malformed": "not a row of a step",
     "cheat": "its theorem has a sorry, admit or cheat",
@@ -52,26 +54,32 @@ def prepare_command(
             "one named first keeps it.",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="OUT", help="The directory to make.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to make.")],
     without: sets.WithoutOption = None,
     tokenizer: Annotated[
         str | None,
-        typer.Option(
+        _length(
             metavar="MODEL",
             help="Count tokens with this model's tokenizer: a directory, smollm2, or a hub name. By "
-            "itself an estimate: two bytes of text to a token.",
+            "default an estimate: two bytes of text to a token.",
         ),
     ] = None,
     prompt: Annotated[
-        str, typer.Option(help="The prompt that it is for: deepseek, proofstep or colons.")
+        str,
+        _length(help="The prompt that it is for: deepseek, proofstep or colons."),
     ] = "deepseek",
     max_length: Annotated[
-        int, typer.Option(min=4, help="Tokens of prompt and tactic; pairs that are longer are dropped.")
+        int,
+        _length(
+            min=4,
+            help="Tokens of prompt and tactic; pairs that are longer are dropped.",
+        ),
     ] = 2048,
     tactic_tokens: Annotated[
-        int, typer.Option(min=2, help="Of those, tokens of a tactic with its end.")
+        int,
+        _length(min=2, help="Of those, tokens of a tactic with its end."),
     ] = 128,
-    state_chars: Annotated[int, typer.Option(min=1, help="A state has fewer characters.")] = 4096,
+    state_chars: Annotated[int, _length(min=1, help="A state has fewer characters.")] = 4096,
     keep_trivial: Annotated[
         float,
         typer.Option(min=0, max=1, help="Share of bare automation (`simp`, `rfl`, …) that is kept."),
@@ -94,9 +102,9 @@ def prepare_command(
     tactics go, then pairs that were there already, then most of what is bare automation. The rest is
     split by theorem, so that no theorem is on two sides, whichever sources it comes from.
 
-    OUT gets tactic_pairs/train.jsonl, val.jsonl and test.jsonl, contrastive_pool.jsonl (whole proofs
+    DIR gets tactic_pairs/train.jsonl, val.jsonl and test.jsonl, contrastive_pool.jsonl (whole proofs
     that are deep, for the value model) and report.json: every rule with the rows it dropped, by source.
-    OUT is there whole or not at all; a second run with the same settings says that it is done.
+    DIR is there whole or not at all; a second run with the same settings says that it is done.
 
     Examples:
 

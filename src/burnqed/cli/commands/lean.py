@@ -192,7 +192,7 @@ def bundle(
     sets: Annotated[
         list[str] | None,
         typer.Option(
-            "--set",
+            "--theorems",
             metavar="SET",
             help="A theorem set: an INDEX.json, or a benchmark that must be inside. Benchmarks that "
             "are on this machine are inside anyway.",
@@ -236,7 +236,7 @@ def bundle(
 
         burn-qed lean bundle offline.tar --part-size 60MB
 
-        burn-qed lean bundle offline.tar --model runs/nano --set train.json
+        burn-qed lean bundle offline.tar --model runs/nano --theorems train.json
     """
     if not output.absolute().parent.is_dir() or output.is_dir():
         raise InputError(f"cannot write {output}", hint="name a file in a folder that is there")
@@ -247,7 +247,7 @@ def bundle(
         sets or (), models or (), values or (), tables.warn, every_benchmark=with_lean
     )
     if not with_lean and not items:
-        raise InputError("there is nothing to carry", hint="name a --set, --model or --value")
+        raise InputError("there is nothing to carry", hint="name --theorems, --model or --value")
     with Terminal() as progress:
         if with_lean:
             items = bundles.lean_items(installing.ensure(progress, thorough=True)) + items

@@ -18,10 +18,13 @@ from burnqed.trajectories.schema import TRAJECTORIES
 
 @configured(NegativesConfig)
 def negatives_command(
+    theorems: sets.SetArgument,
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Runs of `burn-qed search` with proofs.")
+        list[Path],
+        typer.Option(
+            "--data", metavar="RUN", help="A run of `burn-qed search` on SET, with proofs; repeatable."
+        ),
     ],
-    theorems: sets.SetOption,
     out: OutOption,
     config: NegativesConfig,
     resume: ResumeOption = False,
@@ -34,12 +37,12 @@ def negatives_command(
     the state is a negative; if the judge accepts what it finds, a positive. Walks take some steps at
     random first. What was not searched stays unknown.
 
-    OUT/trajectories gets the same Parquet rows as `burn-qed search` writes, with the origins probe and
-    walk; `burn-qed train value --data RUN --data OUT` learns from both. Ctrl-C saves, --resume goes on.
+    DIR/trajectories gets the same Parquet rows as `burn-qed search` writes, with the origins probe and
+    walk; `burn-qed train value --data RUN --data DIR` learns from both. Ctrl-C saves, --resume goes on.
 
     Example:
 
-        burn-qed negatives runs/teacher --theorems library.json --out runs/beside
+        burn-qed negatives library.json --data runs/teacher --out runs/beside
 
     Exit codes: 0 all proofs were looked at, 1 there is none that is long enough, 2 bad input, 3 some
     could not be because Lean failed or a proof no longer replays, 130 or 143 stopped by a signal.

@@ -76,7 +76,7 @@ def prove_command(
     task = _read(what)
     if write and (task.path is None or not task.has_holes):
         raise InputError("--write needs a file with a `sorry` to rewrite")
-    refuse_danger(task, config)
+    refuse_danger(task, trust=config.trust)
     original = check_rewritable(task.path) if write and task.path is not None else None
     if not task.has_holes:
         _ = task.theorem  # it refuses what is no statement
@@ -100,7 +100,7 @@ async def _attempt(
     prover: Assembled, config: Config, task: Task, view: SearchView
 ) -> Attempt | FileResult:
     workers = config.workers if task.has_holes else 1
-    async with prover.opened(gate_of(config), workers) as opened:
+    async with prover.opened(gate_of(trust=config.trust), workers) as opened:
         return await attempt(opened, task, config.seed, view)
 
 

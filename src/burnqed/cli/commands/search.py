@@ -12,7 +12,7 @@ from burnqed.trajectories.schema import TRAJECTORIES
 
 @configured(SearchConfig)
 def search_command(
-    theorems: sets.SetOption,
+    theorems: sets.SetArgument,
     out: OutOption,
     config: SearchConfig,
     resume: ResumeOption = False,
@@ -26,7 +26,7 @@ def search_command(
 
     Example:
 
-        burn-qed search --theorems qed-core --nodes 30 --out runs/first
+        burn-qed search qed-core --nodes 30 --out runs/first
 
     Exit codes: 0 every theorem was searched (proved or not), 2 some statements are wrong, 3 some could
     not be searched because Lean failed, 130 or 143 stopped by a signal.

@@ -13,7 +13,7 @@ from burnqed.cli.options import JsonOption
 
 def summary_command(
     run: Annotated[Path, typer.Argument(metavar="RUN", help="A run, or a directory of trajectories.")],
-    theorems: Annotated[bool, typer.Option("--theorems", help="A line for each theorem, too.")] = False,
+    theorems: Annotated[bool, typer.Option("--each", help="A line for each theorem, too.")] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Say what a search found: proved, exhausted by which budget, errors by kind, and what it cost.

@@ -39,7 +39,7 @@ def ranker_command(
 
     Example:
 
-        burn-qed search --theorems train.json --policy ranked --nodes 1 --out runs/taught
+        burn-qed search train.json --policy ranked --nodes 1 --out runs/taught
 
         burn-qed train ranker --data runs/taught --without core-300 --out rankers/first
 
