@@ -137,6 +137,21 @@ def test_publish_replaces_the_whole_file(tmp_path: Path) -> None:
     assert [entry.name for entry in path.parent.iterdir()] == ["file.json"]
 
 
+def test_a_folder_that_may_not_be_read_can_be_written_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    really = os.open
+
+    def closed(path: object, flags: int, *more: object, **named: object) -> int:
+        if path == tmp_path:
+            raise PermissionError(13, "Permission denied")
+        return really(path, flags, *more, **named)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(os, "open", closed)
+    publish(tmp_path / "file.json", "{}")
+    assert (tmp_path / "file.json").read_text() == "{}"
+
+
 def test_a_full_disk_leaves_what_was_there_and_nothing_else(tmp_path: Path) -> None:
     path = tmp_path / "file.json"
     publish(path, "before")

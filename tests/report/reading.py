@@ -44,6 +44,8 @@ class Parsed(HTMLParser):
         assert self.open.pop() == tag
 
     def handle_data(self, data: str) -> None:
+        if "\n" in data and not data.strip() and "pre" not in self.open:
+            return  # a template's line break between two blocks, which no browser shows
         if self.open[-1:] == ["h2"]:
             self.sections[data] = ""
         elif self.sections:

@@ -9,10 +9,12 @@ from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
+from jinja2 import UndefinedError
+from markupsafe import Markup
 
 from burnqed.evaluation.results import BenchmarkId, Labelled, TrainingMetrics
 from burnqed.report.drawing import PALETTE
-from burnqed.report.markup import Markup, element, join
+from burnqed.report.markup import badge, join, made
 from burnqed.report.page import page
 from burnqed.report.wording import date, natural
 from tests.report.reading import HOSTILE, Parsed
@@ -207,9 +209,15 @@ def test_the_same_page_every_time() -> None:
 
 
 def test_markup_escapes_what_is_not_markup() -> None:
-    assert element("p", "<b>", Markup("<b></b>"), title='"') == '<p title="&quot;">&lt;b&gt;<b></b></p>'
-    assert element("p", hidden=True, title=False, data_x="1") == '<p hidden data-x="1"></p>'
+    assert badge('"', "<b>") == '<span class="badge &#34;">&lt;b&gt;</span>'
+    assert badge("x", Markup("<b></b>")) == '<span class="badge x"><b></b></span>'
+    assert badge("\x00", "lone \ud800") == '<span class="badge \ufffd">lone \ufffd</span>'
     assert join(["&", Markup("&amp;")]) == "&amp;&amp;"
+
+
+def test_what_a_template_is_not_given_is_an_error_and_not_a_gap() -> None:
+    with pytest.raises(UndefinedError):
+        made("parts.html", "badge", kind="x")
 
 
 def test_natural_order() -> None:

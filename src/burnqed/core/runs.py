@@ -161,8 +161,14 @@ def publish(path: Path, content: str | bytes | Iterable[str]) -> None:
 
 
 def sync_names(directory: Path) -> None:
-    """Put what files are called there on the disk: a rename alone may be lost with the power."""
-    handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    """Put what files are called there on the disk: a rename alone may be lost with the power.
+
+    Where the folder may be written to and not read, the system does it in its own time.
+    """
+    try:
+        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
+    except PermissionError:
+        return
     try:
         os.fsync(handle)
     finally:

@@ -5,11 +5,14 @@ from __future__ import annotations
 import base64
 import hashlib
 import re
+from collections.abc import Iterable
 from importlib.resources import files
 from xml.etree import ElementTree
 
+from markupsafe import Markup
+
 from burnqed.report.drawing import INK, LINE, MUTED, PALETTE, PAPER
-from burnqed.report.markup import Markup, element, fit
+from burnqed.report.markup import fit, made, whole
 
 # A plot is drawn for white paper. On the page its colours are the page's, light or dark.
 _COLOURS = {PAPER: "paper", INK: "ink", MUTED: "muted", LINE: "line"} | {
@@ -20,7 +23,7 @@ _COLOURS = {PAPER: "paper", INK: "ink", MUTED: "muted", LINE: "line"} | {
 def contents(body: Markup) -> Markup:
     """Links to the sections that are there."""
     titles = re.findall(r'<h2 id="([a-z]+)">([A-Za-z ]+)</h2>', body)
-    return element("nav", *(element("a", title, href=f"#{place}") for place, title in titles))
+    return made("parts.html", "contents", titles=titles)
 
 
 def inline(svg: str, name: str, caption: str) -> Markup:
@@ -57,7 +60,11 @@ def _themed(colour: re.Match[str]) -> str:
 
 
 def figure(svg: str, name: str, caption: str) -> Markup:
-    return element("figure", inline(svg, name, caption), element("figcaption", caption))
+    return made("parts.html", "figure", svg=inline(svg, name, caption), caption=caption)
+
+
+def plots(figures: Iterable[Markup]) -> Markup:
+    return made("parts.html", "plots", figures=list(figures))
 
 
 def document(title: str, body: Markup, script: str = "") -> str:
@@ -67,20 +74,8 @@ def document(title: str, body: Markup, script: str = "") -> str:
     allowed = f"'sha256-{digest}'" if code else "'none'"
     # Names and proofs come from files of others. Should one get past the escaping, it can do nothing.
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
-    return "\n".join(
-        [
-            "<!doctype html>",
-            '<html lang="en">',
-            '<meta charset="utf-8">',
-            f'<meta http-equiv="Content-Security-Policy" content="{policy}">',
-            '<meta name="viewport" content="width=device-width, initial-scale=1">',
-            '<meta name="color-scheme" content="light dark">',
-            element("title", f"{title} · burn-qed"),
-            f"<style>{style}</style>",
-            element("main", body),
-            *([f"<script>{code}</script>"] if code else []),
-            "</html>\n",
-        ]
+    return whole(
+        "document.html", title=title, policy=policy, style=Markup(style), body=body, script=Markup(code)
     )
 
 

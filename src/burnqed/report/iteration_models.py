@@ -5,10 +5,23 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from burnqed.evaluation.compare import count, p_text, value_text
 from burnqed.iteration.gates import value_verdict
 from burnqed.iteration.history import History, Iteration
-from burnqed.report.markup import Markup, badge, code, element, join, more, table
+from burnqed.report.markup import (
+    badge,
+    code,
+    join,
+    made,
+    more,
+    paragraph,
+    part,
+    subtitle,
+    table,
+    with_below,
+)
 from burnqed.report.standing import Entry, entries, paired, sets
 from burnqed.report.wording import NOTHING, coloured, figure, natural, out_of, percent, span
 from burnqed.value.calibration import verdict_of
@@ -29,15 +42,12 @@ def value_models(history: History) -> Markup:
     ablations = [_ablation(name, entries(history, name)) for name in sets(history)]
     if not trained and not any(ablations):
         return Markup()
-    parts = [element("h2", "Value model", id="value")]
+    parts: list[Markup] = []
     if trained:
-        parts += [
-            element("p", _RANK, class_="muted"), _value_table(trained), _depth_table(trained),
-            _in_words(trained),
-        ]  # fmt: skip
+        parts += [_value_table(trained), _depth_table(trained), _in_words(trained)]
     if any(ablations):
-        parts += [element("h3", "With it and without"), element("p", _ABLATION, class_="muted")]
-    return join([*parts, *ablations])
+        parts += [subtitle("With it and without"), paragraph("muted", _ABLATION)]
+    return part("value", "Value model", *parts, *ablations, note=_RANK if trained else "")
 
 
 def _calibration(value: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -76,7 +86,7 @@ def _value_row(place: int, one: Iteration) -> list[str]:
         coloured(place, one.label), verdict_badge(_verdict(value, judged)),
         figure(judged.get("rank1_energy", value.get("test_rank1")), ".1%"),
         figure(judged.get("rank1_logprob", value.get("test_logprob_rank1")), ".1%"),
-        _with_below(figure(judged.get("difference"), "+.1%"), between),
+        with_below(figure(judged.get("difference"), "+.1%"), between),
         figure(judged.get("chance", value.get("test_chance")), ".1%"),
         figure(value.get("test_energy_gap"), ".3g"), figure(value.get("temperature"), ".3g"),
         _groups(
@@ -91,11 +101,7 @@ def _value_row(place: int, one: Iteration) -> list[str]:
 def _groups(groups: object, theorems: object) -> str:
     if figure(groups) == NOTHING:
         return NOTHING
-    return _with_below(f"{figure(groups)} groups", f"{figure(theorems)} theorems")
-
-
-def _with_below(text: str, below: str) -> str:
-    return join([text, element("small", below, class_="below") if below else ""])
+    return with_below(f"{figure(groups)} groups", f"{figure(theorems)} theorems")
 
 
 def _depth_table(trained: Sequence[tuple[int, Iteration]]) -> Markup:
@@ -127,7 +133,7 @@ _DEPTH = {"groups": ",", "rank1": ".1%", "chance": ".1%", "energy_gap": ".3g", "
 def _in_words(trained: Sequence[tuple[int, Iteration]]) -> Markup:
     told = [(place, one, (one.value or {}).get("told")) for place, one in trained]
     said = [
-        element("p", coloured(place, one.label), f": {text}")
+        made("iterations.html", "line", label=coloured(place, one.label), told=text)
         for place, one, text in told
         if isinstance(text, str) and text
     ]
@@ -163,7 +169,7 @@ def _ablation(name: str, found: Sequence[Entry]) -> Markup:
         "McNemar",
         "verdict",
     ]
-    return join([element("h4", name, class_="plain"), table(head, rows, left=(0, 8))])
+    return made("iterations.html", "ablation", name=name, table=table(head, rows, left=(0, 8)))
 
 
 # ------------------------------------------------------------------------------------ policy
@@ -178,10 +184,8 @@ def policies(history: History) -> Markup:
     head = ["iteration", "examples", "steps", "loss", "held-out loss", "without a network",
             *(f"top-{top.removeprefix('val_top')}" for top in tops), "time", "base"]  # fmt: skip
     rows = [_policy_row(place, one, tops) for place, one in trained]
-    parts = [element("h2", "Policy training", id="policy")]
-    if any(results):
-        parts.append(table(head, rows, left=(0, len(head) - 1)))
-    return join([*parts, _pairs_table(trained)])
+    shown = [table(head, rows, left=(0, len(head) - 1))] if any(results) else []
+    return part("policy", "Policy training", *shown, _pairs_table(trained))
 
 
 def _policy_row(place: int, one: Iteration, tops: Sequence[str]) -> list[str]:

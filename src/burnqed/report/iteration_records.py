@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from markupsafe import Markup
+
 from burnqed.evaluation.compare import count
-from burnqed.iteration.history import Gate, History, Iteration, SearchCount, StageCost
+from burnqed.iteration.history import History, Iteration, SearchCount, StageCost
 from burnqed.report.iteration_models import fact_text, flat
-from burnqed.report.iteration_scores import name_list
-from burnqed.report.markup import Markup, badge, code, element, join, more, table
+from burnqed.report.iteration_scores import name_list, step
+from burnqed.report.markup import badge, code, facts, made, more, part, table, with_below
 from burnqed.report.standing import entries, sets
-from burnqed.report.wording import NOTHING, coloured, percent, run_colour, span, swatch
+from burnqed.report.wording import NOTHING, percent, run_colour, span
 
 
 def searches(history: History) -> Markup:
@@ -21,9 +23,7 @@ def searches(history: History) -> Markup:
         return Markup()
     head = ["search", "theorems", "proved", "rate", "exhausted", "errors", "nodes", "tactics", "Lean"]
     rows = [_search_row(s) for one in searched for s in one.searches]
-    parts = [element("h2", "Training theorems", id="training")]
-    if rows:
-        parts.append(table(head, rows))
+    parts = [table(head, rows)] if rows else []
     known = 0
     for place, one in enumerate(history.iterations):
         if not (one.searches or one.newly_proved):
@@ -32,18 +32,18 @@ def searches(history: History) -> Markup:
         known += new
         share = f" ({percent(known / history.train_theorems)})" if history.train_theorems else ""
         told = f": {new:,} newly proved, {known:,} of {count(history.train_theorems, 'theorem')} in all"
-        parts.append(element("p", coloured(place, one.label), told, share, class_="step"))
+        parts.append(step(place, one.label, told + share))
         if new:
-            parts.append(more(f"{count(new, 'name')}", name_list(one.newly_proved)))
-    return join(parts)
+            parts.append(more(count(new, "name"), name_list(one.newly_proved)))
+    return part("training", "Training theorems", *parts)
 
 
 def _search_row(s: SearchCount) -> list[str]:
     to_go = s.theorems - s.proved - s.exhausted - s.errors
     ended = s.theorems - to_go
-    left = element("small", f"{to_go:,} to go", class_="below") if to_go > 0 else ""
+    left = f"{to_go:,} to go" if to_go > 0 else ""
     return [
-        s.stage, join([f"{s.theorems:,}", left]), f"{s.proved:,}",
+        s.stage, with_below(f"{s.theorems:,}", left), f"{s.proved:,}",
         percent(s.proved / ended) if ended > 0 else NOTHING, f"{s.exhausted:,}",
         badge("error", f"{s.errors:,}") if s.errors else "0", f"{s.nodes:,}", f"{s.tactics:,}",
         span(s.lean_seconds),
@@ -54,22 +54,9 @@ def _search_row(s: SearchCount) -> list[str]:
 
 
 def gates(history: History) -> Markup:
-    parts = [_gate(one, gate) for one in history.iterations for gate in one.gates]
-    if not parts:
-        return Markup()
-    listed = element("ul", *parts, class_="gates")
-    return join([element("h2", "Gates", id="gates"), listed])
-
-
-def _gate(one: Iteration, gate: Gate) -> Markup:
-    where = element("small", one.label) if gate.name != one.label else ""
-    return element(
-        "li",
-        element("p", badge(gate.verdict, gate.verdict), " ", element("b", gate.name), " ", where),
-        element("p", gate.rule, class_="muted"),
-        element("p", gate.told) if gate.told else "",
-        element("p", gate.hint, class_="hint") if gate.hint else "",
-    )
+    each = [(one.label, gate) for one in history.iterations for gate in one.gates]
+    shown = made("iterations.html", "gates", each=each)
+    return part("gates", "Gates", shown) if each else Markup()
 
 
 # -------------------------------------------------------------------------------------- cost
@@ -81,11 +68,11 @@ def cost(history: History) -> Markup:
     evaluations = _evaluation_cost(history)
     if not spent and not evaluations:
         return Markup()
-    parts = [element("h2", "Cost", id="cost")]
+    parts: list[Markup] = []
     if spent:
         kinds = _by_kind(stage for _, one in spent for stage in one.stages)
         parts += [_cost_chart(spent, list(kinds)), _cost_table(spent, kinds), _stage_table(spent)]
-    return join([*parts, evaluations])
+    return part("cost", "Cost", *parts, evaluations)
 
 
 def kind_of(stage: str) -> str:
@@ -111,18 +98,14 @@ def _cost_chart(spent: Sequence[tuple[int, Iteration]], kinds: Sequence[str]) ->
         return Markup()
     bars = []
     for _, one in spent:
-        parts = [
-            element(
-                "i", style=f"width:{100 * seconds / longest:.3f}%;background:{run_colour(k)}",
-                title=f"{kind}: {span(seconds)}",
-            )
+        pieces = [
+            (f"{100 * seconds / longest:.3f}", run_colour(k), f"{kind}: {span(seconds)}")
             for k, kind in enumerate(kinds)
             if (seconds := _by_kind(one.stages).get(kind, 0.0))
-        ]  # fmt: skip
-        bars.append(element("span", one.label))
-        bars.append(element("div", *parts, class_="stack", role="presentation"))
-    legend = element("p", *(element("span", swatch(k), kind) for k, kind in enumerate(kinds)))
-    return element("div", element("div", *bars, class_="bars"), legend, class_="costs")
+        ]
+        bars.append((one.label, pieces))
+    legend = [(run_colour(k), kind) for k, kind in enumerate(kinds)]
+    return made("iterations.html", "costs", bars=bars, kinds=legend)
 
 
 def _cost_table(spent: Sequence[tuple[int, Iteration]], kinds: Mapping[str, float]) -> Markup:
@@ -130,11 +113,15 @@ def _cost_table(spent: Sequence[tuple[int, Iteration]], kinds: Mapping[str, floa
     for _, one in spent:
         by_kind = _by_kind(one.stages)
         each = [span(by_kind[kind]) if kind in by_kind else NOTHING for kind in kinds]
-        rows.append([one.label, *each, element("b", span(_total(one.stages)))])
+        rows.append([one.label, *each, _bold(span(_total(one.stages)))])
     if len(spent) > 1:
         whole = sum(kinds.values())
-        rows.append(["in all", *map(span, kinds.values()), element("b", span(whole))])
+        rows.append(["in all", *map(span, kinds.values()), _bold(span(whole))])
     return table(["iteration", *kinds, "in all"], rows)
+
+
+def _bold(text: str) -> Markup:
+    return made("parts.html", "bold", text=text)
 
 
 def _stage_table(spent: Sequence[tuple[int, Iteration]]) -> Markup:
@@ -171,11 +158,8 @@ def provenance(history: History) -> Markup:
     parts = {key: v for key, v in history.manifest.items() if key not in plain}
     tables = [_facts(plain)] if plain else []
     tables += [more(key, _facts(flat(value)), opened=len(value) <= 12) for key, value in parts.items()]
-    if not tables:
-        return Markup()
-    return join([element("h2", "Provenance", id="origin"), *tables])
+    return part("origin", "Provenance", *tables) if tables else Markup()
 
 
-def _facts(facts: Mapping[str, Any]) -> Markup:
-    rows = [[key, code(fact_text(value))] for key, value in facts.items()]
-    return element("div", table(["", ""], rows, left=(0, 1)), class_="facts")
+def _facts(known: Mapping[str, Any]) -> Markup:
+    return facts(["", ""], [[key, code(fact_text(value))] for key, value in known.items()])

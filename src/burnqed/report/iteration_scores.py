@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from markupsafe import Markup
+
 from burnqed.evaluation.compare import Pairing, count, p_text
 from burnqed.evaluation.results import BudgetResult, IterationResult
 from burnqed.iteration.history import History
-from burnqed.report.markup import Markup, badge, code, element, join, more, table
-from burnqed.report.sections import ERRORS, error_list, stack
+from burnqed.report.markup import (
+    code,
+    join,
+    made,
+    more,
+    names,
+    paragraph,
+    part,
+    subtitle,
+    table,
+    with_below,
+)
+from burnqed.report.sections import ERRORS, card, cards, error_list
 from burnqed.report.standing import (
     Entry,
     First,
@@ -37,10 +50,8 @@ _FIRST = (
 
 def headline(history: History) -> Markup:
     """From where each set began to where it is now."""
-    cards = [_card(name, entries(history, name)) for name in sets(history)]
-    if not cards:
-        return element("p", "Nothing has been evaluated yet.", class_="muted")
-    return element("div", *cards, class_="cards")
+    found = [_card(name, entries(history, name)) for name in sets(history)]
+    return cards(found) if found else paragraph("muted", "Nothing has been evaluated yet.")
 
 
 def _card(name: str, found: Sequence[Entry]) -> Markup:
@@ -48,10 +59,7 @@ def _card(name: str, found: Sequence[Entry]) -> Markup:
     before, after = first.evaluated.without, last.evaluated.without
     change = against(before, after) if last is not first else None
     best = after.at(change.budget) if change else after.largest
-    exhausted, errors = sum(best.exhausted.values()), sum(best.errors.values())
-    parts = [("proved", best.solved), ("exhausted", exhausted), ("error", errors)]
-    said = [f"{best.solved:,} proved", f"{exhausted:,} exhausted", count(errors, "error")]
-    came = [f"{before.at(change.budget).solved:,}", element("span", "→", class_="to")] if change else []
+    came = f"{before.at(change.budget).solved:,}" if change else ""
     lines = [f"{last.label}: {_rate(best)}"]
     if change:
         lines = [f"{first.label}: {_rate(before.at(change.budget))}", *lines]
@@ -61,18 +69,7 @@ def _card(name: str, found: Sequence[Entry]) -> Markup:
         tested = paired(after, last.evaluated.given, best.budget)
         told = f"with the value model {given.solved:,} of {given.total:,}, {percent(given.rate)}"
         lines.append(f"{told}: {_pairing_text(tested)}")
-    return element(
-        "section",
-        element("h2", name),
-        element(
-            "p", *came, element("b", f"{best.solved:,}"), f" of {best.total:,} proved", class_="figure"
-        ),
-        *(element("p", line, class_="rate") for line in lines),
-        stack(parts, best.total) if best.total else "",
-        element("p", *(badge(k, text) for (k, _), text in zip(parts, said, strict=True)), class_="key"),
-        element("p", f"within {count(best.budget, 'node')}", class_="muted"),
-        class_="card",
-    )
+    return card(name, best, lines, came=came)
 
 
 def _rate(b: BudgetResult) -> str:
@@ -88,17 +85,14 @@ def _pairing_text(it: Pairing) -> str:
 
 
 def score_tables(history: History) -> Markup:
-    names = sets(history)
-    if not names:
-        return Markup()
-    parts = [element("h2", "By iteration", id="scores"), element("p", _TESTS, class_="muted")]
-    for name in names:
+    parts: list[Markup] = []
+    for name in sets(history):
         found = entries(history, name)
-        parts.append(element("h3", name))
+        parts.append(subtitle(name))
         if not same_theorems(found):
-            parts.append(element("p", _APART, class_="warning"))
+            parts.append(paragraph("warning", _APART))
         parts.append(_score_table(found))
-    return join(parts)
+    return part("scores", "By iteration", *parts, note=_TESTS) if parts else Markup()
 
 
 def _score_table(found: Sequence[Entry]) -> Markup:
@@ -122,11 +116,10 @@ def _cell(b: BudgetResult | None) -> str:
     if b is None:
         return NOTHING
     errors = sum(b.errors.values())
-    return join([
-        out_of(b.solved, b.total), " ", element("b", percent(b.rate)),
-        element("small", interval(b.interval), class_="below"),
-        element("small", count(errors, "error"), class_="below failed") if errors else "",
-    ])  # fmt: skip
+    return made(
+        "iterations.html", "score", solved=out_of(b.solved, b.total), rate=percent(b.rate),
+        interval=interval(b.interval), errors=count(errors, "error") if errors else "",
+    )  # fmt: skip
 
 
 def _tested(before: IterationResult | None, after: IterationResult) -> str:
@@ -135,10 +128,9 @@ def _tested(before: IterationResult | None, after: IterationResult) -> str:
         return NOTHING
     it = change.pairing
     left_out = f"; {len(it.undecided):,} left out" if it.undecided else ""
-    return join([
-        f"{len(it.gained):,} gained, {len(it.lost):,} lost",
-        element("small", f"{p_text(it.p_value)}{left_out}", class_="below"),
-    ])  # fmt: skip
+    return with_below(
+        f"{len(it.gained):,} gained, {len(it.lost):,} lost", f"{p_text(it.p_value)}{left_out}"
+    )
 
 
 # ---------------------------------------------------------------------------------- theorems
@@ -151,25 +143,21 @@ def new_and_lost(history: History) -> Markup:
         found = entries(history, name)
         if len(found) < 2:
             continue
-        parts.append(element("h3", name))
+        parts.append(subtitle(name))
         steps = zip(found, first_proofs(found), strict=True)
         before: Entry | None = None
         for entry, firsts in steps:
             parts.append(_begun(entry, firsts) if before is None else _step(before, entry, firsts))
             before = entry
-    if not parts:
-        return Markup()
-    note = element("p", _FIRST, class_="muted")
-    return join([element("h2", "Newly proved", id="new"), note, *parts])
+    return part("new", "Newly proved", *parts, note=_FIRST) if parts else Markup()
 
 
 def _begun(entry: Entry, firsts: Sequence[First]) -> Markup:
-    return element(
-        "p",
-        coloured(entry.place, entry.label),
-        f" began with {count(len(firsts), 'theorem')}",
-        class_="step",
-    )
+    return step(entry.place, entry.label, f" began with {count(len(firsts), 'theorem')}")
+
+
+def step(place: int, label: str, told: str) -> Markup:
+    return made("iterations.html", "step", label=coloured(place, label), told=told)
 
 
 def _step(before: Entry, entry: Entry, firsts: Sequence[First]) -> Markup:
@@ -179,10 +167,10 @@ def _step(before: Entry, entry: Entry, firsts: Sequence[First]) -> Markup:
     told = f": {len(firsts):,} new, {len(lost):,} lost"
     if undecided:
         told += f", {len(undecided):,} not compared because of errors"
-    parts = [element("p", coloured(entry.place, entry.label), told, class_="step")]
+    parts = [step(entry.place, entry.label, told)]
     if firsts:
-        items = element("ul", *map(_proof, firsts), class_="proofs")
-        parts.append(more("new, with proofs", items))
+        each = [(_proof_name(first), first.theorem.proof) for first in firsts]
+        parts.append(more("new, with proofs", made("iterations.html", "proofs", each=each)))
     if lost:
         parts.append(more("lost", name_list(lost)))
     if undecided:
@@ -190,19 +178,15 @@ def _step(before: Entry, entry: Entry, firsts: Sequence[First]) -> Markup:
     return join(parts)
 
 
-def _proof(first: First) -> Markup:
-    tags = [badge("value", "only with the value model")] if first.only_given else []
+def _proof_name(first: First) -> Markup:
+    tags = [("value", "only with the value model")] if first.only_given else []
     if first.before == "error":
-        tags.append(badge("error", "an error before"))
-    name = [code(first.theorem.name), *tags]
-    if not first.theorem.proof:
-        return element("li", element("span", *name))
-    return element("li", more(join(name), element("pre", first.theorem.proof, class_="proved")))
+        tags.append(("error", "an error before"))
+    return made("iterations.html", "proof_name", name=first.theorem.name, tags=tags)
 
 
-def name_list(names: Sequence[str]) -> Markup:
-    ordered = sorted(names, key=natural)
-    return element("ul", *(element("li", code(name)) for name in ordered), class_="names")
+def name_list(theorems: Sequence[str]) -> Markup:
+    return names(code(name) for name in sorted(theorems, key=natural))
 
 
 def held_out_errors(history: History) -> Markup:
@@ -211,11 +195,10 @@ def held_out_errors(history: History) -> Markup:
     for name in sets(history):
         for entry in entries(history, name):
             for arm, (which, result) in enumerate(entry.arms):
-                title = element("h3", f"{name}, {entry.label}{f', {which}' if arm else ''}")
+                title = subtitle(f"{name}, {entry.label}{f', {which}' if arm else ''}")
                 told.append(error_list(title, result, code))
     if not any(told):
         return Markup()
     number = sum(bool(part) for part in told)
     shown = more(f"{count(number, 'evaluation')} with errors", *told, opened=number == 1)
-    note = element("p", ERRORS, class_="muted")
-    return join([element("h2", "Errors", id="errors"), note, shown])
+    return part("errors", "Errors", shown, note=ERRORS)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from burnqed.evaluation.compare import count
 from burnqed.iteration.history import BASELINE, History, Iteration
 from burnqed.report import iteration_models, iteration_records, iteration_scores
-from burnqed.report.document import contents, document, figure
+from burnqed.report.document import contents, document, figure, plots
 from burnqed.report.iteration_plots import BY_ITERATION, BY_NODES, svg_iteration_plots
-from burnqed.report.markup import Markup, badge, element, join
+from burnqed.report.markup import header, join
 from burnqed.report.standing import entries, file_names, sets
 from burnqed.report.wording import date, span
 
@@ -51,26 +53,20 @@ def _header(history: History) -> Markup:
         about.append(span(spent))
     if dates:
         about.append(f"last evaluated {date(dates[-1])}")
-    return element(
-        "header",
-        element("h1", history.name),
-        element("p", *(element("span", text) for text in about), class_="about"),
-        element("p", *_state(history), class_="state"),
-        *(element("p", problem, class_="warning") for problem in history.damage),
-    )
+    return header(history.name, about, _state(history), history.damage)
 
 
-def _state(history: History) -> list[str]:
+def _state(history: History) -> tuple[str, str, str]:
     """Where the run is, and what is due."""
     if history.ended:
         kind = "stop" if history.ended.startswith("gate") else "none"
-        return [badge(kind, "ended"), " ", history.ended]
+        return kind, "ended", history.ended
     if not history.iterations:
-        return [badge("warn", "not begun"), " nothing has been done yet"]
+        return "warn", "not begun", "nothing has been done yet"
     if history.finished:
-        return [badge("pass", "finished"), f" {history.extent}, as asked"]
+        return "pass", "finished", f"{history.extent}, as asked"
     last = history.iterations[-1]
-    return [badge("warn", "not ended"), " ", _doing(last)]
+    return "warn", "not ended", _doing(last)
 
 
 def _doing(one: Iteration) -> str:
@@ -85,10 +81,9 @@ def _plots(history: History) -> Markup:
     names = file_names(sets(history))
     if not names:
         return Markup()
-    plots = svg_iteration_plots(history)
-    figures = [
-        figure(plots[f"{kind}_{slug}"], f"{kind}_{slug}", f"{name}: {caption}")
+    drawn = svg_iteration_plots(history)
+    return plots(
+        figure(drawn[f"{kind}_{slug}"], f"{kind}_{slug}", f"{name}: {caption}")
         for name, slug in names.items()
         for kind, caption in _CAPTIONS.items()
-    ]
-    return element("div", *figures, class_="plots")
+    )

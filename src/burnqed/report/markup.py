@@ -1,19 +1,16 @@
-"""HTML from Python. Text is escaped unless it says that it is markup, so that nothing is forgotten."""
+"""HTML by Jinja2. Text is escaped unless it says that it is markup, so that nothing is forgotten."""
 
 from __future__ import annotations
 
-import html
 import re
 from collections.abc import Collection, Iterable, Sequence
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 # No character of HTML, or none of UTF-8: JSON may hold both.
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
-
-
-class Markup(str):
-    """HTML that stands as it is. Any other string is text."""
-
-    __slots__ = ()
 
 
 def fit(text: str) -> str:
@@ -21,50 +18,82 @@ def fit(text: str) -> str:
     return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
+def _fit(value: Any) -> Any:
+    return fit(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+_TEMPLATES = Environment(
+    loader=PackageLoader("burnqed.report"), autoescape=True, undefined=StrictUndefined, finalize=_fit,
+    trim_blocks=True, lstrip_blocks=True, keep_trailing_newline=True,
+)  # fmt: skip
+
+
+def whole(template: str, **values: Any) -> str:
+    """A whole template."""
+    return _TEMPLATES.get_template(template).render(**values)
+
+
+def made(template: str, macro: str, **values: Any) -> Markup:
+    """What one macro of a template makes of these values."""
+    made: Markup = getattr(_TEMPLATES.get_template(template).module, macro)(**values)
+    return made
+
+
 def join(parts: Iterable[str]) -> Markup:
-    return Markup("".join(p if isinstance(p, Markup) else html.escape(fit(p)) for p in parts))
-
-
-def element(tag: str, /, *content: str, **attributes: str | bool) -> Markup:
-    """An element. `class_` is `class`, `data_x` is `data-x`; True is an attribute without a value."""
-    said = "".join(
-        f" {key}" if value is True else f' {key}="{html.escape(fit(value))}"'
-        for key, value in ((k.rstrip("_").replace("_", "-"), v) for k, v in attributes.items())
-        if value is not False
-    )
-    return Markup(f"<{tag}{said}>{join(content)}</{tag}>")
+    return Markup().join(_fit(part) for part in parts)
 
 
 def code(text: str) -> Markup:
-    return element("code", text)
+    return made("parts.html", "code", text=text)
 
 
 def badge(kind: str, text: str) -> Markup:
-    return element("span", text, class_=f"badge {kind}")
+    return made("parts.html", "badge", kind=kind, text=text)
 
 
-def more(title: str, *content: str, opened: bool = False) -> Markup:
+def paragraph(kind: str, text: str) -> Markup:
+    return made("parts.html", "paragraph", kind=kind, text=text)
+
+
+def subtitle(text: str) -> Markup:
+    return made("parts.html", "subtitle", text=text)
+
+
+def with_below(text: str, below: str) -> Markup:
+    """A cell's text, and what stands small below it, if there is something."""
+    return made("parts.html", "with_below", text=text, below=below)
+
+
+def names(links: Iterable[Markup]) -> Markup:
+    return made("parts.html", "names", links=list(links))
+
+
+def part(place: str, title: str, *content: Markup, note: str = "") -> Markup:
+    """A part of a page, with a heading that its contents link to."""
+    return made("parts.html", "part", place=place, title=title, note=note, content=content)
+
+
+def more(title: str, *content: Markup, opened: bool = False) -> Markup:
     """What is only shown to who asks for it."""
-    return element("details", element("summary", title), *content, class_="more", open=opened)
+    return made("parts.html", "more", title=title, content=content, opened=opened)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], left: Collection[int] = (0,)) -> Markup:
     """A table whose first column names the rows. Columns that are not in `left` are numbers."""
-
-    def cells(tag: str, contents: Sequence[str]) -> Markup:
-        return join(
-            element("th", cell, class_=_side(i, left), scope="row")
-            if i == 0 and tag == "td"
-            else element(tag, cell, class_=_side(i, left))
-            for i, cell in enumerate(contents)
-        )
-
-    body = join(element("tr", cells("td", row)) for row in rows)
-    content = element(
-        "table", element("thead", element("tr", cells("th", head))), element("tbody", body)
-    )
-    return element("div", content, class_="scroll")
+    return made("parts.html", "table", head=head, rows=list(rows), left=left)
 
 
-def _side(column: int, left: Collection[int]) -> str | bool:
-    return False if column in left else "n"
+def facts(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
+    """A table of what is so; no column is of numbers."""
+    shown = table(head, rows, left=range(len(head)))
+    return made("parts.html", "facts", table=shown)
+
+
+def header(
+    title: str,
+    about: Sequence[str],
+    state: tuple[str, str, str] | None = None,
+    warnings: Sequence[str] = (),
+) -> Markup:
+    """What a page begins with. `state` is a badge's kind and text, and what follows it."""
+    return made("parts.html", "header", title=title, about=about, state=state, warnings=warnings)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from markupsafe import Markup
+
 from burnqed.evaluation.compare import count
 from burnqed.evaluation.results import Labelled
 from burnqed.report import sections
-from burnqed.report.document import contents, document, figure
-from burnqed.report.markup import Markup, code, element, join
+from burnqed.report.document import contents, document, figure, plots
+from burnqed.report.markup import header, join, made
 from burnqed.report.plots import svg_plots
 from burnqed.report.theorems import anchors, rows_of, theorem_list
 from burnqed.report.wording import date
@@ -23,9 +25,7 @@ def page(labelled: Labelled) -> str:
     places = anchors(rows)
 
     def link(name: str) -> Markup:
-        if name in places:
-            return element("a", code(name), href=f"#{places[name]}")
-        return code(name)
+        return made("parts.html", "theorem", name=name, place=places.get(name))
 
     body = join(
         [
@@ -57,17 +57,8 @@ def _header(labelled: Labelled) -> Markup:
         about.append(f"leak rule: {', '.join(rules)}")
     checksums = {result.benchmark.checksum for result in results}
     apart = "These runs are on different theorems (their checksums differ): rates do not compare."
-    return element(
-        "header",
-        element("h1", _title(labelled)),
-        element("p", *(element("span", text) for text in about), class_="about"),
-        element("p", apart, class_="warning") if len(checksums) > 1 else "",
-    )
+    return header(_title(labelled), about, warnings=[apart] if len(checksums) > 1 else [])
 
 
 def _plots(labelled: Labelled) -> Markup:
-    return element(
-        "div",
-        *(figure(svg, name, _CAPTIONS[name]) for name, svg in svg_plots(labelled).items()),
-        class_="plots",
-    )
+    return plots(figure(svg, name, _CAPTIONS[name]) for name, svg in svg_plots(labelled).items())

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+
+from markupsafe import Markup
 
 from burnqed.evaluation.compare import count, p_text, pairing, value_text
 from burnqed.evaluation.metrics import wilson
 from burnqed.evaluation.results import BudgetResult, IterationResult, Labelled, TheoremResult
-from burnqed.report.markup import Markup, badge, code, element, join, table
+from burnqed.report.markup import code, facts, made, paragraph, part, subtitle, table, with_below
 from burnqed.report.wording import (
     NOTHING,
     date,
@@ -18,59 +20,59 @@ from burnqed.report.wording import (
     run_colour,
     run_name,
     seconds,
-    swatch,
 )
 
 
 def headline(labelled: Labelled) -> Markup:
     """What everybody looks for first, with the uncertainty that belongs to it."""
-    return element("div", *(_card(labelled, run) for run in range(len(labelled))), class_="cards")
+    return cards(_card(labelled, run) for run in range(len(labelled)))
 
 
 def _card(labelled: Labelled, run: int) -> Markup:
     result = labelled[run][1]
-    best = result.largest
-    exhausted, errors = sum(best.exhausted.values()), sum(best.errors.values())
     attempts = "" if result.attempts == 1 else f", best of {result.attempts} attempts"
-    parts = [("proved", best.solved), ("exhausted", exhausted), ("error", errors)]
-    said = [f"{best.solved:,} proved", f"{exhausted:,} exhausted", count(errors, "error")]
-    key = [badge(kind, text) for (kind, _), text in zip(parts, said, strict=True)]
-    return element(
-        "section",
-        element("h2", run_name(labelled, run)),
-        element("p", element("b", f"{best.solved:,}"), f" of {best.total:,} proved", class_="figure"),
-        element("p", f"{percent(best.rate)}, 95% interval {interval(best.interval)}", class_="rate"),
-        stack(parts, best.total),
-        element("p", *key, class_="key"),
-        element("p", f"within {count(best.budget, 'node')}{attempts}", class_="muted"),
-        class_="card",
-    )
+    best = result.largest
+    rate = f"{percent(best.rate)}, 95% interval {interval(best.interval)}"
+    return card(run_name(labelled, run), best, [rate], more=attempts)
 
 
-def stack(parts: Sequence[tuple[str, int]], total: int) -> Markup:
-    return element(
-        "div",
-        *(
-            element("i", class_=kind, style=f"width:{100 * number / total:.3f}%")
-            for kind, number in parts
-            if number
-        ),
-        class_="stack",
-        role="presentation",
-    )
+def cards(each: Iterable[Markup]) -> Markup:
+    return made("sections.html", "cards", cards=list(each))
+
+
+def card(
+    title: str, best: BudgetResult, lines: Sequence[str], *, came: str = "", more: str = ""
+) -> Markup:
+    """A result at a glance; `came` is where it began."""
+    exhausted, errors = sum(best.exhausted.values()), sum(best.errors.values())
+    key = [
+        ("proved", best.solved, f"{best.solved:,} proved"),
+        ("exhausted", exhausted, f"{exhausted:,} exhausted"),
+        ("error", errors, count(errors, "error")),
+    ]
+    return made(
+        "sections.html", "card", title=title, came=came, solved=f"{best.solved:,}",
+        total=f"{best.total:,}", lines=lines, within=f"within {count(best.budget, 'node')}{more}",
+        key=[(kind, number and _width(number, best.total), text) for kind, number, text in key],
+    )  # fmt: skip
+
+
+def _width(number: int, total: int) -> str:
+    return f"{100 * number / total:.3f}"
 
 
 def budgets(labelled: Labelled) -> Markup:
     """A table over the budgets for each run."""
-    parts = [
-        join([_subtitle(labelled, run), _budget_table(result)])
+    tables = (
+        one
         for run, (_, result) in enumerate(labelled)
-    ]
-    return join([element("h2", "By budget", id="budgets"), *parts])
+        for one in (_subtitle(labelled, run), _budget_table(result))
+    )
+    return part("budgets", "By budget", *tables)
 
 
 def _subtitle(labelled: Labelled, run: int) -> Markup:
-    return element("h3", run_name(labelled, run)) if len(labelled) > 1 else Markup()
+    return subtitle(run_name(labelled, run)) if len(labelled) > 1 else Markup()
 
 
 def _budget_table(result: IterationResult) -> Markup:
@@ -98,7 +100,7 @@ def _budget_row(b: BudgetResult, ks: Sequence[int]) -> list[str]:
 def _counts(counts: Mapping[str, int]) -> Markup:
     """The sum, and below it what it is made of."""
     said = ", ".join(f"{kind} {number:,}" for kind, number in counts.items() if number)
-    return join([f"{sum(counts.values()):,}", element("small", said, class_="below") if said else ""])
+    return with_below(f"{sum(counts.values()):,}", said)
 
 
 def groups(labelled: Labelled) -> Markup:
@@ -115,15 +117,14 @@ def groups(labelled: Labelled) -> Markup:
             who = [run_name(labelled, run)] if several else []
             rows.append(["" if run else group or NOTHING, *who, *_group_cells(run, theorems)])
     left = range(3 if several else 2)
-    return join([element("h2", "By part", id="parts"), table(head, rows, left)])
+    return part("parts", "By part", table(head, rows, left))
 
 
 def _group_cells(run: int, theorems: Sequence[TheoremResult]) -> list[str]:
     solved, total = sum(t.proved for t in theorems), len(theorems)
     if not total:
         return [NOTHING] * 4
-    fill = element("i", style=f"width:{100 * solved / total:.3f}%;background:{run_colour(run)}")
-    bar = element("div", fill, class_="bar")
+    bar = made("sections.html", "bar", width=_width(solved, total), colour=run_colour(run))
     return [bar, out_of(solved, total), percent(solved / total), interval(wilson(solved, total))]
 
 
@@ -145,15 +146,14 @@ def differences(labelled: Labelled, link: Link) -> Markup:
         for proved in sorted(patterns, reverse=True)
         if any(proved) and not all(proved)
     ]
-    said = lists or [element("p", "They proved the same theorems.")]
-    return join(
-        [element("h2", "Differences", id="differences"), element("ul", *against, class_="plain"), *said]
-    )
+    same = Markup("<p>They proved the same theorems.</p>")
+    lines = made("sections.html", "against", lines=against)
+    return part("differences", "Differences", lines, *(lists or [same]))
 
 
 def _against_first(
     labelled: Labelled, found: Sequence[Mapping[str, TheoremResult]], run: int
-) -> Markup:
+) -> tuple[Markup, Markup, str]:
     before, after = ({name: t.outcome for name, t in found[k].items()} for k in (0, run))
     it = pairing(before, after, [name for name in before if name in after])
     left_out = f"; {len(it.undecided):,} left out because of errors" if it.undecided else ""
@@ -161,7 +161,7 @@ def _against_first(
         f": {len(it.gained):,} gained and {len(it.lost):,} lost of {count(it.tested, 'theorem')} "
         f"(McNemar’s exact test: {p_text(it.p_value)}{left_out})"
     )
-    return element("li", run_name(labelled, run), " against ", run_name(labelled, 0), said)
+    return run_name(labelled, run), run_name(labelled, 0), said
 
 
 def _pattern(
@@ -171,23 +171,20 @@ def _pattern(
     names: Sequence[str],
     link: Link,
 ) -> Markup:
-    def runs(which: bool) -> Markup:
-        them = [run_name(labelled, run) for run, yes in enumerate(proved) if yes is which]
-        return join([them[0], *(join([" and ", name]) for name in them[1:])])
+    def runs(which: bool) -> list[Markup]:
+        return [run_name(labelled, run) for run, yes in enumerate(proved) if yes is which]
 
-    def failed(name: str) -> Markup:
-        return join(
-            element("span", swatch(run), "error", class_="badge error", title=labelled[run][0])
+    def failed(name: str) -> list[tuple[str, str]]:
+        return [
+            (labelled[run][0], run_colour(run))
             for run, theorems in enumerate(found)
             if theorems[name].outcome == "error"
-        )
-
-    return join(
-        [
-            element("h3", f"{len(names):,} proved by ", runs(True), ", not by ", runs(False)),
-            element("ul", *(element("li", link(name), failed(name)) for name in names), class_="names"),
         ]
-    )
+
+    return made(
+        "sections.html", "pattern", count=f"{len(names):,}", by=runs(True), not_by=runs(False),
+        theorems=[(link(name), failed(name)) for name in names],
+    )  # fmt: skip
 
 
 ERRORS = "An error says nothing about its theorem. It counts in every total, and never as proved."
@@ -199,27 +196,22 @@ def errors(labelled: Labelled, link: Link) -> Markup:
         error_list(_subtitle(labelled, run), result, link) for run, (_, result) in enumerate(labelled)
     ]
     if not any(told):
-        return join([element("h2", "Errors", id="errors"), element("p", "None.")])
-    return join([element("h2", "Errors", id="errors"), element("p", ERRORS, class_="muted"), *told])
+        return part("errors", "Errors", Markup("<p>None.</p>"))
+    return part("errors", "Errors", *told, note=ERRORS)
 
 
 def error_list(title: Markup, result: IterationResult, link: Link) -> Markup:
     """A result's errors by kind; nothing where there is none."""
     if not result.failed:
         return Markup()
-    kinds: dict[str, list[Markup]] = {}
+    kinds: dict[str, list[tuple[Markup, str, str]]] = {}
     for budget, t in sorted(result.failed, key=lambda found: natural(found[1].name)):
         where = (
             "" if budget == result.largest.budget else f" with {count(budget, 'node')}, not with more"
         )
         kind = t.reason if t.outcome == "error" else "in some of the attempts"
-        text = element("pre", t.detail) if t.detail else Markup()
-        kinds.setdefault(kind, []).append(element("li", link(t.name), where, text))
-    parts = [
-        join([element("h4", kind or "unknown", f" ({len(items):,})"), element("ul", *items)])
-        for kind, items in sorted(kinds.items())
-    ]
-    return element("div", title, *parts, class_="errors")
+        kinds.setdefault(kind, []).append((link(t.name), where, t.detail))
+    return made("sections.html", "errors", title=title, kinds=sorted(kinds.items()))
 
 
 def provenance(labelled: Labelled) -> Markup:
@@ -227,14 +219,13 @@ def provenance(labelled: Labelled) -> Markup:
     results = [result for _, result in labelled]
     head = ["", *(run_name(labelled, run) if len(labelled) > 1 else "" for run in range(len(labelled)))]
     stops = any(result.cost.clock_stops for result in results)
-    clock = element("p", _CLOCK, class_="muted") if stops else Markup()
-    return element(
-        "div",
-        element("section", element("h2", "Cost", id="cost"), _facts(head, results, _cost), clock),
-        element("section", element("h2", "Settings", id="settings"), _facts(head, results, _settings)),
-        element("section", element("h2", "Provenance", id="origin"), _facts(head, results, _origin)),
-        class_="columns" if len(labelled) == 1 else False,
-    )
+    clock = paragraph("muted", _CLOCK) if stops else Markup()
+    sections = [
+        part("cost", "Cost", _facts(head, results, _cost), clock),
+        part("settings", "Settings", _facts(head, results, _settings)),
+        part("origin", "Provenance", _facts(head, results, _origin)),
+    ]
+    return made("sections.html", "columns", sections=sections, several=len(labelled) > 1)
 
 
 _CLOCK = (
@@ -249,13 +240,13 @@ def _facts(
     facts_of: Callable[[IterationResult], Mapping[str, str]],
 ) -> Markup:
     """A row for each fact, a column for each run; rows in which the runs differ are marked."""
-    facts = [facts_of(result) for result in results]
+    each = [facts_of(result) for result in results]
     rows = []
-    for name in dict.fromkeys(name for one in facts for name in one):
-        values = [one.get(name, NOTHING) for one in facts]
-        differ = element("mark", name) if len(set(values)) > 1 else name
+    for name in dict.fromkeys(name for one in each for name in one):
+        values = [one.get(name, NOTHING) for one in each]
+        differ = made("parts.html", "mark", text=name) if len(set(values)) > 1 else name
         rows.append([differ, *values])
-    return element("div", table(head, rows, left=range(len(head))), class_="facts")
+    return facts(head, rows)
 
 
 def _cost(result: IterationResult) -> dict[str, str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from datetime import datetime
 
+from markupsafe import Markup
+
 from burnqed.evaluation.results import Labelled
 from burnqed.report.drawing import look
-from burnqed.report.markup import Markup, element, join
+from burnqed.report.markup import made
 
 NOTHING = "–"
 
@@ -18,19 +20,15 @@ def run_colour(run: int) -> str:
     return f"var(--c{colour[1:]}, {colour})"
 
 
-def swatch(run: int) -> Markup:
-    return element("i", class_="swatch", style=f"background:{run_colour(run)}")
-
-
 def coloured(run: int, label: str) -> Markup:
     """What the n-th curve is called, beside its colour."""
-    return element("span", swatch(run), label, class_="label")
+    return made("parts.html", "label", text=label, colour=run_colour(run))
 
 
 def run_name(labelled: Labelled, run: int) -> Markup:
     """A run's label; beside others it has the colour of its curve."""
-    label = labelled[run][0]
-    return coloured(run, label) if len(labelled) > 1 else element("span", label, class_="label")
+    colour = run_colour(run) if len(labelled) > 1 else ""
+    return made("parts.html", "label", text=labelled[run][0], colour=colour)
 
 
 def natural(text: str) -> list[tuple[int, str]]:
@@ -42,7 +40,7 @@ def natural(text: str) -> list[tuple[int, str]]:
 
 
 def out_of(solved: int, total: int) -> Markup:
-    return join([f"{solved:,}", element("small", f"/{total:,}")])
+    return made("parts.html", "out_of", solved=f"{solved:,}", total=f"{total:,}")
 
 
 def figure(value: object, form: str = ",") -> str:

@@ -7,7 +7,6 @@ one that was never stopped, bit for bit on a CPU.
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from collections.abc import Callable, Sequence
@@ -19,7 +18,6 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from burnqed.core.errors import InfrastructureError
 from burnqed.policy.models.names import BEST
 from burnqed.training import log
 from burnqed.training.batches import Order
@@ -29,6 +27,7 @@ from burnqed.training.checkpoints import (
     read_progress,
     write_checkpoint,
 )
+from burnqed.training.loop import Pending
 from burnqed.training.plans import ValuePlan
 from burnqed.training.rivals import Negatives, Places
 from burnqed.training.schedule import lr_at
@@ -163,7 +162,7 @@ class Loop:
         with_siblings = [group for group in material.train if group.siblings]
         chance = random.Random(f"shown {plan.seed}")
         self._shown = chance.sample(with_siblings, min(_SHOWN, len(with_siblings)))
-        self._pending: list[tuple[dict[str, Any], Tensor]] = []
+        self._pending = Pending("loss", "gradient_norm", "temperature", hint="a lower --lr")
         self._val_rank1: float | None = None
         self._begun, self._earlier = time.monotonic(), self.progress.seconds
 
@@ -215,9 +214,7 @@ class Loop:
         self.progress = replace(self.progress, step=number + 1)
         epoch = round((number + 1) / self.order.per_epoch, 4)
         entry = {"kind": "train", "step": number + 1, "epoch": epoch, "lr": lr}
-        self._pending.append(
-            (entry, torch.stack([loss.detach(), norm, self.head.temperature.detach()]))
-        )
+        self._pending.add(entry, loss.detach(), norm, self.head.temperature.detach())
 
     def _loss(self, batch: Sequence[Places], chosen: Sequence[Sequence[int]]) -> Tensor:
         rows = [torch.tensor([g.positive, *n]) for g, n in zip(batch, chosen, strict=True)]
@@ -243,18 +240,9 @@ class Loop:
 
         The last of them, and the temperature then; None when none came.
         """
-        if not self._pending:
+        entries = self._pending.fetch()
+        if not entries:
             return None
-        values = torch.stack([values for _, values in self._pending]).tolist()
-        entries = []
-        for (entry, _), (loss, norm, temperature) in zip(self._pending, values, strict=True):
-            if not (math.isfinite(loss) and math.isfinite(norm)):
-                raise InfrastructureError(
-                    f"step {entry['step']}: the loss is {loss}, its gradient {norm}",
-                    hint="train again with a lower --lr; the last checkpoint is kept",
-                )
-            entries.append({**entry, "loss": loss, "gradient_norm": norm, "temperature": temperature})
-        self._pending.clear()
         self.progress = replace(self.progress, seconds=self._earlier + time.monotonic() - self._begun)
         log.append(self.out / log.LOG, entries)
         return entries[-1]["loss"], entries[-1]["temperature"]

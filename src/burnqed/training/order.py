@@ -11,6 +11,7 @@ import torch
 
 from burnqed.policy.ranked.retrieval import Bags, Rows
 from burnqed.policy.ranked.weights import SHAPE_ROWS, STATE_WIDTH, WORD_ROWS, Weights
+from burnqed.training.loop import learn
 from burnqed.training.plans import OrderEffort
 from burnqed.training.retrieval import bags
 
@@ -76,21 +77,19 @@ def learn_order(
     )  # fmt: skip
     best, at = tables.into(begin), 0
     least = measured(best, checks)["loss"] if checks else np.inf
-    order = list(range(len(choices)))
-    for epoch in range(1, effort.epochs + 1):
-        draw.shuffle(order)
-        for start in range(0, len(order), _BATCH):
-            batch = [choices[i] for i in order[start : start + _BATCH]]
-            loss = _losses(_scores(batch, tables), batch).mean()
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
+
+    def ended(epoch: int) -> bool:
+        nonlocal best, least, at
         weights = tables.into(begin)
         found = measured(weights, checks)["loss"] if checks else -float(epoch)
         if found < least:
             best, least, at = weights, found, epoch
-        if told():
-            break
+        return told()
+
+    learn(
+        choices, lambda batch: _losses(_scores(batch, tables), batch).mean(), optimizer, draw,
+        size=_BATCH, epochs=effort.epochs, ended=ended,
+    )  # fmt: skip
     return best, at
 
 

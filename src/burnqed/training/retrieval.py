@@ -20,6 +20,7 @@ from burnqed.policy.ranked.library import Library
 from burnqed.policy.ranked.retrieval import Bags, Retriever, Rows, Shared, rows_of
 from burnqed.policy.ranked.weights import LEMMA_WIDTH, WORD_ROWS, Weights, untrained
 from burnqed.policy.ranked.words import words_of
+from burnqed.training.loop import learn
 from burnqed.training.plans import RetrievalEffort
 
 _RANDOM = 64
@@ -72,20 +73,12 @@ def learn_retrieval(
          {"params": [scale], "weight_decay": 0.0}],
         lr=effort.lr,
     )  # fmt: skip
-    order = list(range(len(examples)))
-    steps = max(1, effort.epochs * -(-len(order) // _BATCH))
+    steps = max(1, effort.epochs * -(-len(examples) // _BATCH))
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, steps)
-    for _ in range(effort.epochs):
-        draw.shuffle(order)
-        for start in range(0, len(order), _BATCH):
-            batch = [examples[i] for i in order[start : start + _BATCH]]
-            loss = _loss(shared, batch, asking, offering, scale, draw)
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            schedule.step()
-        if told():
-            break
+    learn(
+        examples, lambda batch: _loss(shared, batch, asking, offering, scale, draw), optimizer, draw,
+        size=_BATCH, epochs=effort.epochs, after_step=schedule.step, ended=lambda _: told(),
+    )  # fmt: skip
     return replace(
         untrained(),
         asking=asking.detach().numpy().copy(),

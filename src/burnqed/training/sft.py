@@ -8,7 +8,6 @@ never stopped.
 
 from __future__ import annotations
 
-import math
 import random
 import time
 from collections.abc import Callable
@@ -32,6 +31,7 @@ from burnqed.training.checkpoints import (
     write_checkpoint,
     write_model,
 )
+from burnqed.training.loop import Pending
 from burnqed.training.loss import Score, TacticLoss, evaluate
 from burnqed.training.plans import PolicyPlan
 from burnqed.training.schedule import lr_at
@@ -101,7 +101,7 @@ class Loop:
         # What spreads the model over GPUs; evaluation and saving use the module itself.
         self.wrapped, self.optimizer = accelerator.prepare(self.module, optimizer)
         self.val_loss: float | None = None
-        self._pending: list[tuple[dict[str, Any], torch.Tensor]] = []
+        self._pending = Pending("loss", "gradient_norm", hint="a lower --lr, or with --dtype fp32")
         self._begun = self._flushed = time.monotonic()
         self._earlier = self.progress.seconds
         if self._main:
@@ -195,7 +195,7 @@ class Loop:
             "kind": "train", "step": number + 1, "epoch": round((number + 1) / self.order.per_epoch, 4),
             "lr": lr, "tokens": size, "tactic_tokens": tokens,
         }  # fmt: skip
-        self._pending.append((entry, torch.stack([total / tokens, norm.to(total.device)])))
+        self._pending.add(entry, total / tokens, norm)
 
     def _trained(self) -> list[torch.nn.Parameter]:
         return [parameter for parameter in self.module.parameters() if parameter.requires_grad]
@@ -221,31 +221,17 @@ class Loop:
 
         The last of them, and tokens per second; None when none came.
         """
-        if not self._pending:
+        entries = self._pending.fetch()
+        if not entries:
             return None
-        values = torch.stack([pair for _, pair in self._pending]).tolist()
         now = time.monotonic()
-        rate = sum(entry["tokens"] for entry, _ in self._pending) / max(now - self._flushed, 1e-9)
+        rate = sum(entry["tokens"] for entry in entries) / max(now - self._flushed, 1e-9)
         self._flushed = now
         self.progress = replace(self.progress, seconds=self._earlier + now - self._begun)
-        entries = []
-        for (entry, _), (loss, norm) in zip(self._pending, values, strict=True):
-            if not (math.isfinite(loss) and math.isfinite(norm)):
-                raise self._diverged(entry["step"], loss, norm)
-            entries.append(
-                {**entry, "loss": loss, "gradient_norm": norm, "tokens_per_second": round(rate, 1)}
-            )
-        self._pending.clear()
         if self._main:
-            log.append(self.out / log.LOG, entries)
+            timed = [{**entry, "tokens_per_second": round(rate, 1)} for entry in entries]
+            log.append(self.out / log.LOG, timed)
         return entries[-1]["loss"], rate
-
-    def _diverged(self, step: int, loss: float, norm: float) -> InfrastructureError:
-        what = f"the loss is {loss}" if not math.isfinite(loss) else f"the gradient is {norm}"
-        return InfrastructureError(
-            f"step {step}: {what}; nothing can be learnt from there on",
-            hint="train again with a lower --lr, or with --dtype fp32; the last checkpoint is kept",
-        )
 
     def _evaluate(self, stop: Callable[[], bool]) -> bool:
         """Both losses into the log, and the weights kept if they are the best so far.
