@@ -12,7 +12,7 @@ mkdir -p runs
 out=${1:-runs/first-model}
 burn-qed data index --module Init --module Std --split train --without core-300 --leak-rule self --sample 12000 \
     --out "$out.json"
-burn-qed search --theorems "$out.json" --policy portfolio --nodes 3 --out "$out/teacher"
+burn-qed search "$out.json" --policy portfolio --nodes 3 --out "$out/teacher"
 burn-qed train policy --data "$out/teacher" --base nano --nano-size 6m --batch 64 --accumulate 1 --steps 500 \
     --eval-every 25 --val-share 0.1 --weight-decay 0.1 --out "$out/nano"
 for theorems in core-300 qed-core; do

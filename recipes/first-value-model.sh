@@ -13,9 +13,9 @@ mkdir -p runs
 theorems=${1:-runs/first-model.json}
 teacher=${2:-runs/first-model/teacher}
 out=${3:-runs/first-value-model}
-burn-qed data index --set "$theorems" --unproved "$teacher" --out "$out-hard.json"
-burn-qed search --theorems "$out-hard.json" --policy portfolio --nodes 10 --out "$out/hard"
-burn-qed negatives "$out/hard" "$teacher" --theorems "$theorems" --policy portfolio --siblings 4 --nodes 6 --walks 0 \
+burn-qed data index --theorems "$theorems" --unproved "$teacher" --out "$out-hard.json"
+burn-qed search "$out-hard.json" --policy portfolio --nodes 10 --out "$out/hard"
+burn-qed negatives "$theorems" --data "$out/hard" --data "$teacher" --policy portfolio --siblings 4 --nodes 6 --walks 0 \
     --candidates 16 --out "$out/beside"
 burn-qed train value --data "$teacher" --data "$out/hard" --data "$out/beside" --model words --slower --no-in-batch \
     --val-share 0.4 --out "$out/value"

@@ -10,6 +10,6 @@ set -e
 mkdir -p runs
 out=${1:-runs/library-300-seconds}
 burn-qed data index --module Init --module Std --sample 300 --seed 0 --leak-rule self --out "$out.json"
-burn-qed search --theorems "$out.json" --import Std --policy portfolio --nodes 100 --seconds 50 --workers 15 \
+burn-qed search "$out.json" --import Std --policy portfolio --nodes 100 --seconds 50 --workers 15 \
     --out "$out"
 burn-qed summary "$out"

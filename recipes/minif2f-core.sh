@@ -9,5 +9,5 @@
 set -e
 theorems=${1:?the path of minif2f_core_valid.json}
 out=${2:-runs/minif2f-core}
-burn-qed search --theorems "$theorems" --policy portfolio --nodes 300 --seconds 190 --workers 15 --out "$out"
+burn-qed search "$theorems" --policy portfolio --nodes 300 --seconds 190 --workers 15 --out "$out"
 burn-qed summary "$out"

@@ -14,8 +14,8 @@ mkdir -p runs
 out=${1:-runs/value-model}
 burn-qed data index --module Init --module Std --split train --without core-300 --without qed-core --leak-rule self \
     --sample 700 --seed 12 --out "$out.json"
-burn-qed search --theorems "$out.json" --model core --nodes 30 --candidates 4 --out "$out/more"
-burn-qed negatives "$out/more" --theorems "$out.json" --siblings 3 --walks 0 --nodes 4 --model core --candidates 4 \
+burn-qed search "$out.json" --model core --nodes 30 --candidates 4 --out "$out/more"
+burn-qed negatives "$out.json" --data "$out/more" --siblings 3 --walks 0 --nodes 4 --model core --candidates 4 \
     --out "$out/beside"
 set -- --data "$out/more" --data "$out/beside"
 for run in runs/expert-iteration/trajectories/teacher/* runs/expert-iteration/trajectories/iter_*/*; do

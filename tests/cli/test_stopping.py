@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import builtins
 import json
 import os
 import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import burnqed.__main__
 from burnqed.cli import stopping
 from burnqed.cli.stopping import to_resume
 
@@ -58,3 +61,20 @@ def test_it_is_this_program(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(stopping, "_PROGRAM", "not-installed")
     assert to_resume(["eval"]) == f"{sys.executable} -m burnqed eval --resume"
     assert shutil.which("not-installed") is None
+
+
+def test_ctrl_c_while_commands_are_loaded_is_not_a_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plain = builtins.__import__
+
+    def interrupted(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "burnqed.cli.main":
+            raise KeyboardInterrupt
+        return plain(name, *rest, **more)
+
+    monkeypatch.setattr(builtins, "__import__", interrupted)
+    with pytest.raises(SystemExit) as ended:
+        burnqed.__main__.main()
+    assert ended.value.code == 130
+    assert capsys.readouterr().err == "interrupted\n"

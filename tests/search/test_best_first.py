@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -10,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from burnqed.core.errors import LeanDied, LeanMemoryExceeded, StatementError
-from burnqed.core.types import Proposition, Rejected, Theorem, TimedOut
+from burnqed.core.types import ProofState, Proposition, Rejected, StepResult, Theorem, TimedOut
 from burnqed.lean.fake import FakeEnvironment, Script, Scripted, Suggests
 from burnqed.search.best_first import Settings, best_first
 from burnqed.search.budget import Budget, Meter
@@ -19,6 +22,7 @@ from burnqed.search.scoring import Scoring, score
 from burnqed.search.script import Script as Proof
 from burnqed.search.script import script_of, tactics_of, way_to
 from burnqed.search.tree import Status
+from burnqed.trajectories.labels import failed_for_certain
 from tests.search.problems import (
     ScriptedPolicy,
     as_data,
@@ -113,6 +117,31 @@ def test_the_clock_is_the_budgets() -> None:
     times = iter([0.0, 1.0, 9.9, 10.0])
     meter = Meter(Budget(nodes=5, seconds=10.0), clock=lambda: next(times))
     assert [meter.spent() for _ in range(3)] == [None, None, "seconds"]
+
+
+class Sleepy(FakeEnvironment):
+    """Takes its time over every bunch of tactics but the first."""
+
+    async def apply_batch(
+        self, state: ProofState, tactics: Sequence[str], goals: Sequence[int] | None = None
+    ) -> list[StepResult]:
+        if self.calls:
+            await asyncio.sleep(60)
+        return await super().apply_batch(state, tactics, goals)
+
+
+async def test_a_node_is_cut_off_when_the_time_is_up() -> None:
+    """And nothing is concluded from what was not tried there."""
+    script: Script = {"g": {f"no{i}": Rejected("no", "tactic") for i in range(20)}}
+    theorem, policy = Theorem("t", Proposition("g")), every_tactic(script)
+    begun = time.monotonic()
+    budget = Budget(nodes=5, candidates=20, seconds=0.3)
+    found = await best_first(theorem, Sleepy(script), policy, None, budget)
+    assert time.monotonic() - begun < 10
+    assert (found.limit, found.conclusive) == ("seconds", True)
+    results = [edge.result for edge in found.tree.root.edges]
+    assert results == ["rejected"] * 6 + ["lost"] * 14
+    assert failed_for_certain(found.tree) == set()
 
 
 @pytest.mark.parametrize("bad", [{"nodes": 0}, {"depth": 0}, {"candidates": 0}])

@@ -59,10 +59,14 @@ class SearchView:
         for name, search in self._searches.items():
             nodes = search.tree.nodes
             count = {status: sum(n.status is status for n in nodes) for status in Status}
+            # Where something could not be tried, nothing is known.
+            cut = sum(
+                n.status is Status.FAILED and any(e.result == "lost" for e in n.edges) for n in nodes
+            )
             said.append(
                 f"{name}: {search.meter.nodes} nodes expanded in {search.meter.seconds:.1f} s, "
-                f"{len(nodes)} states seen ({count[Status.PROVED]} proved, {count[Status.FAILED]} "
-                f"dead ends, {count[Status.OPEN]} open)"
+                f"{len(nodes)} states seen ({count[Status.PROVED]} proved, "
+                f"{count[Status.FAILED] - cut} dead ends, {count[Status.OPEN] + cut} open)"
             )
             best = _best_open(nodes, search)
             if best is not None:

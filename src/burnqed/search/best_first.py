@@ -6,6 +6,7 @@ the same tree (as long as Lean's answers are the same, and no limit in seconds c
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -128,6 +129,7 @@ class _Search:
         self.tried: dict[int, set[str]] = {}  # at a node; what searched by itself is not in its edges
         self.lost: dict[str, LeanLost] = {}
         self.lost_at: int | None = None
+        self.cut = False  # the time was up in the middle of a node
 
     async def run(self) -> Searched:
         state = await self.environment.start(self.theorem)
@@ -152,6 +154,8 @@ class _Search:
 
     async def _loop(self) -> Limit | None:
         while not self.tree.proved:
+            if self.cut:
+                return "seconds"
             # Nothing left is said before nothing allowed: more budget would not have helped, and the
             # answer is the same for every budget from here on.
             nodes = self._next_nodes()
@@ -215,17 +219,24 @@ class _Search:
     async def _expand(self, node: Node, candidates: Sequence[Candidate]) -> None:
         self.meter.nodes += 1
         tried = self.tried.setdefault(node.id, set())
-        # Kept as lost here, too, for else the node could fail without a trace of what was not tried.
-        edges = [self._not_again(node, c) for c in _distinct(candidates) if c.tactic in self.lost]
+        edges = [
+            self._not_tried(node, c, f"{type(self.lost[c.tactic]).__name__} elsewhere")
+            for c in _distinct(candidates)
+            if c.tactic in self.lost
+        ]
         tried |= {edge.candidate.tactic for edge in edges}
         todo = [c for c in candidates if c.tactic not in self.lost]
         while todo and not any(edge.result == "closed" for edge in edges):
             bunch, todo = todo[:_BUNCH], todo[_BUNCH:]
             bunch = [c for c in _distinct(bunch) if c.tactic not in tried]
             tried |= {c.tactic for c in bunch}
-            results = await self.environment.apply_batch(
-                node.state, [c.tactic for c in bunch], node.part
-            )
+            results = await self._apply(node, bunch)
+            if results is None:
+                self.cut = True
+                edges += [
+                    self._not_tried(node, c, "the time was up") for c in _distinct([*bunch, *todo])
+                ]
+                break
             suggested: list[Candidate] = []
             for candidate, result in zip(bunch, results, strict=True):
                 if isinstance(result, Advanced | Closed) and result.suggestions:
@@ -239,6 +250,18 @@ class _Search:
         self.events(Expanded(self.theorem, node, self.meter.nodes))
         if not self.tree.proved:
             self._give_up()
+
+    async def _apply(self, node: Node, bunch: Sequence[Candidate]) -> list[StepResult] | None:
+        """What comes of these tactics; None when the time is up before that is known."""
+        left = self.meter.left
+        if left is not None and left <= 0:
+            return None
+        try:
+            async with asyncio.timeout(left):
+                tactics = [candidate.tactic for candidate in bunch]
+                return await self.environment.apply_batch(node.state, tactics, node.part)
+        except TimeoutError:
+            return None
 
     def _edge(self, node: Node, candidate: Candidate, result: StepResult) -> Edge:
         seconds = self.meter.seconds
@@ -263,9 +286,9 @@ class _Search:
                 children = tuple(self._children(node, candidate, state))
                 return Edge(node, candidate, "advanced", "", children, False, seconds, cost)
 
-    def _not_again(self, node: Node, candidate: Candidate) -> Edge:
-        why = f"not tried: {type(self.lost[candidate.tactic]).__name__} elsewhere"
-        return Edge(node, candidate, "lost", why, (), True, self.meter.seconds)
+    def _not_tried(self, node: Node, candidate: Candidate, why: str) -> Edge:
+        """Kept all the same: else the node could fail without a trace of what was not tried."""
+        return Edge(node, candidate, "lost", f"not tried: {why}", (), True, self.meter.seconds)
 
     def _give_up(self) -> None:
         """Raise when too much was lost.

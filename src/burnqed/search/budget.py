@@ -41,6 +41,11 @@ class Meter:
     def seconds(self) -> float:
         return self._clock() - self._begun
 
+    @property
+    def left(self) -> float | None:
+        """Seconds that are left; None without a limit."""
+        return None if self.budget.seconds is None else self.budget.seconds - self.seconds
+
     def spent(self) -> Limit | None:
         """The budget that allows no further node, if one is used up."""
         if self.nodes >= self.budget.nodes:

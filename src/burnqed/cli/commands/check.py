@@ -18,6 +18,7 @@ from burnqed.lean.verdict import Verdict
 from burnqed.prover.checking import SECONDS, Checked, check
 from burnqed.prover.config import LeanConfig
 
+LONGEST = 200  # characters of a name in the table
 SHOWN = 10  # errors beside the verdicts
 
 
@@ -69,8 +70,13 @@ def _print(verdicts: Sequence[Verdict]) -> None:
         word = Text("accepted" if verdict.accepted else "refused", style=style)
         axioms = verdict.rests_on if verdict.accepted or verdict.axioms_seen else "-"
         reason = Text(verdict.reason.strip().split("\n\n")[0][:400])
-        table.add_row(Text(verdict.theorem), word, axioms, reason, f"{verdict.seconds:.1f}")
+        table.add_row(Text(_clipped(verdict.theorem)), word, axioms, reason, f"{verdict.seconds:.1f}")
     tables.console().print(table)
+
+
+def _clipped(name: str) -> str:
+    """A name that is no longer than a screen; --json has the whole."""
+    return name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
 
 
 def _json(file: Path, judged: Checked) -> dict[str, Any]:
