@@ -67,7 +67,7 @@ def test_the_first_error_is_the_one_that_is_told(tmp_path: Path) -> None:
     assert s["accepted"]
     assert t["reason"].startswith("it does not compile: 5:3: unknown tactic")
     first, second = told["errors"]
-    assert (first["line"], first["column"], first["message"]) == (5, 3, "unknown tactic")
+    assert (first["line"], first["column"], first["message"]) == (5, 3, "unknown tactic `simpp`")
     assert second["message"].startswith("unsolved goals")
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -41,11 +42,20 @@ def complaints(compiled: Compiled, file: str) -> tuple[Complaint, ...]:
             # What was skipped to come to a command is none of that command's.
             own = owner is not None and at >= int(commands[owner]["first"])
             text = message["data"].strip()
+            if text == "unknown tactic" and (word := _word_at(lines[line - 1], column)):
+                text = f"unknown tactic `{word}`"  # Lean only says where
             found.append(Complaint(line, column, text, owner if own else None))
     for death in compiled.deaths:
         line = file.encode()[: death.start].count(b"\n") + 1
         found.append(Complaint(line, 0, f"Lean dies of this command, each time: {death.why}"))
     return tuple(sorted(found, key=lambda error: error.line) if compiled.deaths else found)
+
+
+def _word_at(line: str, column: int) -> str:
+    """The word that a place is in."""
+    return next(
+        (m.group() for m in re.finditer(r"[\w.?!']+", line) if m.start() <= column < m.end()), ""
+    )
 
 
 def deaths_by_name(compiled: Compiled, file: str) -> dict[str, str]:
