@@ -46,7 +46,10 @@ COMMANDS: dict[str, tuple[tuple[type[msgspec.Struct], ...], set[str], set[str]]]
     "train value": ((ValueTraining, EncoderConfig), set(), {"out", "resume"}),
     "data verify": ((LeanConfig,), set(), {"theorems", "split"}),
 }
-STRUCTS = {kind for structs, _, _ in COMMANDS.values() for kind in structs} | {StepConfig}
+# In one order in every process that runs the tests.
+STRUCTS = dict.fromkeys(
+    [*(kind for structs, _, _ in COMMANDS.values() for kind in structs), StepConfig]
+)
 
 
 def options_of(name: str) -> dict[str, Any]:
