@@ -22,7 +22,7 @@ from burnqed.lean.session import open_session
 from burnqed.lean.toolchain import embedded
 from burnqed.policy.portfolio import Portfolio
 from burnqed.prover.policies import choice
-from burnqed.search.best_first import Searched, Settings, best_first
+from burnqed.search.best_first import SearchResult, Settings, best_first
 from burnqed.search.budget import Budget
 
 THEOREMS = {
@@ -50,7 +50,7 @@ THEOREMS = {
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    searched: dict[str, Searched]
+    searched: dict[str, SearchResult]
     wall: float
 
     @property
@@ -62,7 +62,7 @@ class Figures:
 
 
 async def measure(pool: Pool, budget: Budget, settings: Settings) -> Figures:
-    searched: dict[str, Searched] = {}
+    searched: dict[str, SearchResult] = {}
 
     async def one(name: str) -> None:
         async with open_session(pool, HEARTBEATS) as session:

@@ -19,7 +19,7 @@ from burnqed.cli.main import app
 from burnqed.cli.watch import Watch
 from burnqed.core.errors import InputError
 from burnqed.training.log import read_log
-from burnqed.training.sft import Told
+from burnqed.training.sft import StepMetrics
 from tests.cli.trainings import ENVIRONMENT, PATIENCE, interrupted
 from tests.policy.tiny import tiny_llama
 from tests.training.samples import pairs, write_jsonl
@@ -124,9 +124,9 @@ def test_the_last_line_has_the_last_evaluation(tmp_path: Path, inputs: Path) -> 
 
 
 def test_a_training_that_ends_early_has_a_last_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with Watch[Told](lambda told: f"val {told.val_loss}", shown=True) as watch:
+    with Watch[StepMetrics](lambda told: f"val {told.val_loss}", shown=True) as watch:
         for step in (1, 2, 3):
-            watch.told(Told(step, 100, 1.0, float(step), 1.0))
+            watch.told(StepMetrics(step, 100, 1.0, float(step), 1.0))
     assert capsys.readouterr().err.splitlines() == ["step 1/100: val 1.0", "step 3/100: val 3.0"]
 
 

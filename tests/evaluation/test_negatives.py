@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from burnqed.core.types import Candidate, Goal, Proposition, Rejected, Theorem, TimedOut
-from burnqed.evaluation.negatives import Effort, Way, _given_up, look_beside, paths
+from burnqed.evaluation.negatives import Effort, Way, _given_up, paths, search_siblings
 from burnqed.evaluation.prove import Prover, prove
 from burnqed.lean.fake import Script, Scripted
 from burnqed.lean.pool import Pool
@@ -31,10 +31,10 @@ SAID = {
 }
 
 
-class Told:
+class StepMetrics:
     """A policy that knows a few goals; the rarer the later."""
 
-    def about(self, theorem: Theorem) -> Told:
+    def about(self, theorem: Theorem) -> StepMetrics:
         return self
 
     async def propose(
@@ -47,7 +47,7 @@ class Told:
 @pytest.fixture(scope="module")
 async def prover(lean_pool: Pool, lean_launch: LaunchSpec) -> AsyncIterator[Prover]:
     async with Pool(lean_launch, 2) as judges:
-        yield Prover(lean_pool, judges, Told(), Budget(nodes=9, candidates=8))
+        yield Prover(lean_pool, judges, StepMetrics(), Budget(nodes=9, candidates=8))
 
 
 @pytest.fixture(scope="module")
@@ -63,7 +63,7 @@ async def beside(
 ) -> tuple[list[StepRow], Contrasts]:
     path = paths(searched)["swap"]
     assert len(path) == 2
-    record, rows = await look_beside(prover, SWAP, path, Effort(**effort), 0, "beside")
+    record, rows = await search_siblings(prover, SWAP, path, Effort(**effort), 0, "beside")
     assert record.outcome in ("proved", "exhausted")
     assert len({row.node for row in rows}) == record.expansions
     return rows, contrasts(searched, rows)
@@ -128,16 +128,18 @@ async def test_a_proof_that_no_longer_replays_is_an_error(
 ) -> None:
     path = paths(searched)["swap"]
     stale = {text: Candidate("gone", -1.0) for text in path}
-    record, rows = await look_beside(prover, SWAP, stale, Effort(), 0, "beside")
+    record, rows = await search_siblings(prover, SWAP, stale, Effort(), 0, "beside")
     assert (record.outcome, record.reason, rows) == ("error", "replay", [])
     renamed = {text.replace("p", "r"): candidate for text, candidate in path.items()}
-    record, rows = await look_beside(prover, SWAP, renamed, Effort(), 0, "beside")
+    record, rows = await search_siblings(prover, SWAP, renamed, Effort(), 0, "beside")
     assert (record.outcome, record.reason, rows) == ("error", "replay", [])
 
 
 async def test_one_bad_statement_is_one_error(prover: Prover, searched: list[StepRow]) -> None:
     nonsense = Theorem("swap", Proposition("nowhere = 1"))
-    record, rows = await look_beside(prover, nonsense, paths(searched)["swap"], Effort(), 0, "beside")
+    record, rows = await search_siblings(
+        prover, nonsense, paths(searched)["swap"], Effort(), 0, "beside"
+    )
     assert (record.outcome, record.reason, rows) == ("error", "statement", [])
 
 

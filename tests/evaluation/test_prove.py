@@ -33,7 +33,7 @@ from burnqed.lean.refute import Refutation
 from burnqed.lean.session import Session, open_session
 from burnqed.lean.verdict import Verdict
 from burnqed.policy.portfolio import Portfolio
-from burnqed.search.best_first import Searched, best_first
+from burnqed.search.best_first import SearchResult, best_first
 from burnqed.search.budget import Budget
 from burnqed.search.script import tactics_of, way_to
 from burnqed.trajectories.schema import PathStep
@@ -166,7 +166,7 @@ async def test_the_same_seed_gives_the_same_search(prover: Prover) -> None:
     assert steps(one.searched) != steps(other.searched)
 
 
-def steps(searched: Searched) -> list[tuple[str, str, str]]:
+def steps(searched: SearchResult) -> list[tuple[str, str, str]]:
     """All that was tried, at which state, and what came of it."""
     return [
         (node.text, edge.candidate.tactic, edge.result)
@@ -280,7 +280,7 @@ class FakeJudge:
         reason = f"refusal {len(self.shown)}" if refused else ""
         return Verdict("t", not refused, reason, "kernel")
 
-    async def _search(self, *arguments: object) -> Searched:
+    async def _search(self, *arguments: object) -> SearchResult:
         settings = arguments[-1]
         self.merged.append(settings.merge)  # type: ignore[attr-defined]
         return await best_first(*arguments)  # type: ignore[arg-type]

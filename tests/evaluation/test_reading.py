@@ -16,7 +16,7 @@ from burnqed.lean.fake import FakeEnvironment, Script, Scripted
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
 from burnqed.policy.portfolio import Portfolio
-from burnqed.search.best_first import Searched, Settings, best_first
+from burnqed.search.best_first import SearchResult, Settings, best_first
 from burnqed.search.budget import Budget
 from burnqed.trajectories.record import Provenance, rows_of
 from burnqed.trajectories.schema import TheoremRecord
@@ -46,7 +46,7 @@ def problem(seed: int) -> tuple[Script, ScriptedPolicy]:
     return script, ScriptedPolicy(said, {})
 
 
-async def searched(seed: int, nodes: int, batch: int) -> Searched:
+async def searched(seed: int, nodes: int, batch: int) -> SearchResult:
     script, policy = problem(seed)
     theorem, budget = Theorem("t", Proposition("g0")), Budget(nodes=nodes, depth=12, candidates=8)
     return await best_first(
@@ -54,7 +54,7 @@ async def searched(seed: int, nodes: int, batch: int) -> Searched:
     )
 
 
-def attempt_of(found: Searched) -> Attempt:
+def attempt_of(found: SearchResult) -> Attempt:
     """As `prove` says it, for a judge that agrees."""
     theorem = Theorem("t", Proposition("g0"))
     if found.tree.proved:

@@ -12,8 +12,8 @@ from safetensors.numpy import load_file, save_file
 
 from burnqed.core.errors import CorruptError, InputError
 from burnqed.policy.models.checks import weight_files
+from burnqed.policy.ranked.files import CARD, CORE, WEIGHTS, find_ranker, is_ranker
 from burnqed.policy.ranked.library import Library, read_library, write_library
-from burnqed.policy.ranked.places import CARD, CORE, WEIGHTS, find_ranker, is_ranker
 from burnqed.policy.ranked.weights import Weights, as_saved, load, save, untrained
 
 

@@ -15,7 +15,7 @@ from burnqed.core.config import Setting, build, settings_of, validated
 from burnqed.core.errors import ConfigError
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Kind, Toolchain
-from burnqed.policy.ranked.places import CORE
+from burnqed.policy.ranked.files import CORE
 from burnqed.prover.config import (
     Config,
     EncoderConfig,

@@ -8,7 +8,7 @@ from typing import Any
 from burnqed.core.ports import Environment
 from burnqed.core.types import Advanced, Candidate, Goal, Proposition, Theorem
 from burnqed.lean.fake import FakeEnvironment, Script
-from burnqed.search.best_first import Searched, Settings, best_first
+from burnqed.search.best_first import SearchResult, Settings, best_first
 from burnqed.search.budget import Budget
 from burnqed.search.keys import key_of
 from burnqed.search.script import Script as Proof
@@ -51,7 +51,7 @@ async def search(
     policy: ScriptedPolicy | None = None,
     budget: Budget | None = None,
     settings: Settings | None = None,
-) -> tuple[Searched, FakeEnvironment]:
+) -> tuple[SearchResult, FakeEnvironment]:
     environment = FakeEnvironment(script)
     searched = await best_first(
         Theorem("t", Proposition(root)),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from burnqed.training.pairs import Pair
-from burnqed.training.sft import Told
+from burnqed.training.sft import StepMetrics
 from burnqed.trajectories.store import open_writer
 from tests.trajectories.samples import record, rows
 
@@ -62,7 +62,7 @@ class Watcher:
 
     def __init__(self, stop_after: int | None = None) -> None:
         self.stop_after = stop_after
-        self.heard: list[Told] = []
+        self.heard: list[StepMetrics] = []
         self.warnings: list[str] = []
         self._asked = 0
 
@@ -72,7 +72,7 @@ class Watcher:
     def counted(self, _what: str, _total: int) -> AbstractContextManager[Any]:
         return nullcontext(lambda: None)
 
-    def told(self, told: Told) -> None:
+    def told(self, told: StepMetrics) -> None:
         self.heard.append(told)
 
     def stop(self) -> bool:

@@ -13,10 +13,10 @@ import torch
 
 from burnqed.core.errors import CorruptError, InfrastructureError
 from burnqed.training import ebm
-from burnqed.training.ebm import Loop, Material, Told, evaluate
+from burnqed.training.ebm import Loop, Material, StepMetrics, evaluate
+from burnqed.training.hard_negatives import GroupRows
 from burnqed.training.log import read_log
 from burnqed.training.plans import ValuePlan
-from burnqed.training.rivals import Places
 from burnqed.value.encoder import EncoderName
 from burnqed.value.energy import COLDEST, EnergyHead, HeadConfig
 from burnqed.value.saved import read_head
@@ -57,7 +57,9 @@ def planted(
                 row = base + torch.randn(WIDTH, generator=noise)
                 row[0] += 2.5 * pull if far else 0.0
                 states.append(add(row))
-            groups.append(Places(f"t{theorem}", at, depth, states[0], tuple(states[1:]), (), 5 - depth))
+            groups.append(
+                GroupRows(f"t{theorem}", at, depth, states[0], tuple(states[1:]), (), 5 - depth)
+            )
     border = len(groups) // 5 * 4
     return Material(torch.stack(rows), tuple(groups[:border]), tuple(groups[border:]))
 
@@ -196,7 +198,7 @@ def test_a_loss_that_is_no_number_is_an_error(tmp_path: Path) -> None:
 
 
 def test_whoever_watches_is_told(tmp_path: Path) -> None:
-    heard: list[Told] = []
+    heard: list[StepMetrics] = []
     assert loop(planted(20), tmp_path, steps=120, eval_every=60).run(lambda: False, heard.append)
     assert [told.step for told in heard] == [50, 60, 100, 120]
     assert heard[-1].steps == 120

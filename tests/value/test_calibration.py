@@ -15,8 +15,8 @@ from burnqed.value.calibration import (
     CALIBRATION,
     FEWEST_THEOREMS,
     Calibration,
-    Rivals,
     Scored,
+    ScoredSiblings,
     calibrate,
     read_calibration,
     verdict_of,
@@ -26,7 +26,7 @@ from burnqed.value.calibration import (
 
 def groups(
     count: int, energy: float, logprob: float, per_theorem: int = 2, scale: float = 1.0
-) -> list[Rivals]:
+) -> list[ScoredSiblings]:
     """Siblings of which the positive is ahead by so much of the noise, by either account."""
     chance = random.Random(1)
 
@@ -36,12 +36,12 @@ def groups(
         )
 
     return [
-        Rivals(f"t{i // per_theorem}", 1, state(1), tuple(state(0) for _ in range(4)))
+        ScoredSiblings(f"t{i // per_theorem}", 1, state(1), tuple(state(0) for _ in range(4)))
         for i in range(count)
     ]
 
 
-def both(found: Sequence[Rivals]) -> Calibration:
+def both(found: Sequence[ScoredSiblings]) -> Calibration:
     return calibrate(found, found)
 
 
@@ -95,9 +95,9 @@ def test_a_few_theorems_prove_nothing() -> None:
     """Hundreds of groups of two theorems are two pieces of evidence."""
     lucky = groups(150, energy=2.0, logprob=0.5, per_theorem=200)
     unlucky = groups(100, energy=-2.0, logprob=0.5, per_theorem=200)
-    mixed = [*lucky, *(Rivals("u", g.depth, g.positive, g.negatives) for g in unlucky)]
+    mixed = [*lucky, *(ScoredSiblings("u", g.depth, g.positive, g.negatives) for g in unlucky)]
     assert both(mixed).verdict == "undecided"
-    apart = [Rivals(f"{i}", g.depth, g.positive, g.negatives) for i, g in enumerate(mixed)]
+    apart = [ScoredSiblings(f"{i}", g.depth, g.positive, g.negatives) for i, g in enumerate(mixed)]
     assert both(apart).low > both(mixed).low
     few = both(groups(2 * FEWEST_THEOREMS - 2, energy=9.0, logprob=-3.0))
     assert few.low > 0
@@ -117,7 +117,7 @@ def test_the_verdict_is_not_that_of_the_theorems_it_was_tuned_on() -> None:
 def test_log_probabilities_that_are_all_alike_leave_energies_their_say() -> None:
     """A server that gives none: whatever the energy says must not come to nothing."""
     alike = [
-        Rivals(
+        ScoredSiblings(
             g.theorem, 1, Scored(g.positive.energy, -1.0),
             tuple(Scored(n.energy, -1.0) for n in g.negatives),
         )
@@ -151,7 +151,7 @@ def test_energies_that_are_all_alike_say_nothing() -> None:
 
     found = both(
         [
-            Rivals(g.theorem, 1, flat(g.positive), tuple(map(flat, g.negatives)))
+            ScoredSiblings(g.theorem, 1, flat(g.positive), tuple(map(flat, g.negatives)))
             for g in groups(50, 0.0, 1.0)
         ]
     )

@@ -13,7 +13,7 @@ from pathlib import Path
 from burnqed.core.types import Proposition, Theorem
 from burnqed.lean.fake import FakeEnvironment, Script
 from burnqed.policy.models.load import load
-from burnqed.search.best_first import Searched, Settings, best_first
+from burnqed.search.best_first import SearchResult, Settings, best_first
 from burnqed.search.budget import Budget
 from burnqed.search.scoring import Scoring
 from burnqed.training.plans import ValuePlan
@@ -63,7 +63,7 @@ def problem(number: int) -> tuple[Theorem, Script]:
     return Theorem(f"t{number}", Proposition(root)), script
 
 
-async def search(number: int, budget: Budget, value: Scorer | None, scoring: Scoring) -> Searched:
+async def search(number: int, budget: Budget, value: Scorer | None, scoring: Scoring) -> SearchResult:
     theorem, script = problem(number)
     policy = ScriptedPolicy({}, SAID)
     settings = Settings(scoring=scoring)

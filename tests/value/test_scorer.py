@@ -14,7 +14,7 @@ import torch
 
 from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.core.types import Goal
-from burnqed.value.calibration import Calibration, Rivals, Scored, calibrate
+from burnqed.value.calibration import Calibration, Scored, ScoredSiblings, calibrate
 from burnqed.value.encoder import Embeddings, EncoderName
 from burnqed.value.energy import EnergyHead, HeadConfig
 from burnqed.value.saved import SavedHead
@@ -53,7 +53,7 @@ def saved(conditioned: bool = True) -> SavedHead:
 
 
 def calibration() -> Calibration:
-    group = Rivals("t", 1, Scored(0.0, -1.0), (Scored(1.0, -2.0), Scored(2.0, -5.0)))
+    group = ScoredSiblings("t", 1, Scored(0.0, -1.0), (Scored(1.0, -2.0), Scored(2.0, -5.0)))
     return calibrate([group], [group])
 
 

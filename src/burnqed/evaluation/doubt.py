@@ -13,7 +13,7 @@ from burnqed.core.ports import Policy
 from burnqed.core.types import Candidate, Goal, Theorem
 from burnqed.lean.refute import Refutation, refute
 from burnqed.lean.session import Session
-from burnqed.search.best_first import Searched
+from burnqed.search.best_first import SearchResult
 from burnqed.search.events import Event, EventSink, Started
 
 _AFTER = 1  # nodes of the search
@@ -22,7 +22,7 @@ _AFTER = 1  # nodes of the search
 class Refuted(Exception):
     """Ends a search: the kernel has accepted a proof of the statement's negation."""
 
-    def __init__(self, refutation: Refutation, searched: Searched | None) -> None:
+    def __init__(self, refutation: Refutation, searched: SearchResult | None) -> None:
         super().__init__(refutation.sentence)
         self.refutation = refutation
         self.searched = searched  # so far
@@ -76,8 +76,8 @@ class Doubting:
         if found is not None:
             raise Refuted(found, self._so_far())
 
-    def _so_far(self) -> Searched | None:
+    def _so_far(self) -> SearchResult | None:
         if self._started is None:
             return None
         tree, meter = self._started.tree, self._started.meter
-        return Searched(tree, None, meter.nodes, meter.seconds, self._session.lean_seconds)
+        return SearchResult(tree, None, meter.nodes, meter.seconds, self._session.lean_seconds)

@@ -82,7 +82,7 @@ def checksum(proofs: Mapping[str, Path]) -> str:
     return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
 
 
-async def look_beside(
+async def search_siblings(
     prover: Prover,
     theorem: Theorem,
     path: Path,
@@ -165,8 +165,8 @@ class _Survey:
     ) -> list[tuple[Candidate, ProofState]]:
         """Steps that lead elsewhere than the proof does, each to a state of its own.
 
-        They are drawn: of the likeliest alone, log-probability would have its own worst rivals in every
-        group, and anything else would look good beside it.
+        They are drawn: of the likeliest alone, log-probability would have its own hardest negatives in
+        every group, and anything else would look good beside it.
         """
         candidates = [c for c in await self._propose(state, part) if c.tactic != step.tactic]
         found = await self._new_states(state, part, candidates)

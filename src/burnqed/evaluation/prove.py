@@ -25,7 +25,7 @@ from burnqed.lean.pool import Pool
 from burnqed.lean.refute import Refutation
 from burnqed.lean.session import open_session
 from burnqed.lean.verdict import Verdict
-from burnqed.search.best_first import Searched, Settings, best_first
+from burnqed.search.best_first import SearchResult, Settings, best_first
 from burnqed.search.budget import Budget
 from burnqed.search.events import EventSink, ignore
 from burnqed.search.script import Script, script_of, tactics_of
@@ -97,10 +97,10 @@ class Attempt:
     outcome: TheoremOutcome | Literal["false"]
     reason: str = ""
     detail: str = ""
-    searched: Searched | None = None
+    searched: SearchResult | None = None
     proof: Proof | None = None
     judge_seconds: float = 0.0
-    earlier: Searched | None = None
+    earlier: SearchResult | None = None
     refutation: Refutation | None = None
 
 
@@ -108,7 +108,7 @@ class Attempt:
 class Found:
     """A search's end, and the script of what it takes for a proof, if it found one, with its steps."""
 
-    searched: Searched
+    searched: SearchResult
     script: Script | None
     path: tuple[PathStep, ...] = ()
 
@@ -214,7 +214,7 @@ async def _again(
     return replace(attempt, earlier=first, judge_seconds=seconds)
 
 
-def _lost(theorem: Theorem, searched: Searched) -> Attempt:
+def _lost(theorem: Theorem, searched: SearchResult) -> Attempt:
     """A search that says nothing, because a step that nobody could try might have been the one."""
     if searched.failure is not None:
         failure = searched.failure
@@ -225,7 +225,7 @@ def _lost(theorem: Theorem, searched: Searched) -> Attempt:
     return Attempt(theorem, "error", type(error).__name__, detail, searched)
 
 
-def _left(budget: Budget, spent: Searched) -> Budget | None:
+def _left(budget: Budget, spent: SearchResult) -> Budget | None:
     """What a search left of a budget; None when it has no nodes left."""
     nodes = budget.nodes - spent.nodes
     if nodes < 1:
@@ -234,7 +234,7 @@ def _left(budget: Budget, spent: Searched) -> Budget | None:
     return replace(budget, nodes=nodes, seconds=seconds)
 
 
-async def _shortened(environment: Environment, theorem: Theorem, searched: Searched) -> Found:
+async def _shortened(environment: Environment, theorem: Theorem, searched: SearchResult) -> Found:
     """Shorter if Lean survives it: the proof is there already and must not be lost now."""
     script, path = script_of(searched.tree), path_of(searched.tree)
     try:

@@ -14,7 +14,7 @@ from burnqed.core.tasks import until_stopped
 from burnqed.core.types import LibraryConstant, Theorem
 from burnqed.data.index import statement_sha
 from burnqed.evaluation.prove import Attempt, Prover, prove
-from burnqed.search.best_first import Searched
+from burnqed.search.best_first import SearchResult
 from burnqed.search.events import EventSink, ignore
 from burnqed.trajectories.record import Provenance, rows_of
 from burnqed.trajectories.schema import StepRow, TheoremRecord
@@ -152,7 +152,7 @@ def record_of(attempt: Attempt, seed: int) -> TheoremRecord:
     )
 
 
-def _first_loss(searches: Sequence[Searched]) -> tuple[int | None, str]:
+def _first_loss(searches: Sequence[SearchResult]) -> tuple[int | None, str]:
     """After how many nodes Lean was lost for the first time, and how."""
     before = 0
     for search in searches:

@@ -13,7 +13,7 @@ from burnqed.data.index import read_index
 from burnqed.lean.embedded.bundle import Item
 from burnqed.policy.models import names, smollm2
 from burnqed.policy.models.checks import check_whole, read_json, weight_files
-from burnqed.policy.ranked.places import WEIGHTS, is_ranker
+from burnqed.policy.ranked.files import WEIGHTS, is_ranker
 from burnqed.prover.policies import Warn
 
 _NAME = re.compile(r"\w[\w.-]*(/\w[\w.-]*)?")

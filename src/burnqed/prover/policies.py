@@ -15,7 +15,7 @@ from burnqed.lean.toolchain import Toolchain
 from burnqed.policy.mix import Mix
 from burnqed.policy.portfolio import Portfolio
 from burnqed.policy.prompt import PromptSettings, read_settings
-from burnqed.policy.ranked.places import CORE, find_ranker, is_ranker
+from burnqed.policy.ranked.files import CORE, find_ranker, is_ranker
 from burnqed.policy.sampled import SampledPolicy, Sampler
 from burnqed.prover.config import EncoderConfig, Kind, ModelConfig, PolicyConfig
 

@@ -53,7 +53,7 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
-class Searched:
+class SearchResult:
     """What a search found.
 
     `limit` is None when the root is proved (as far as Lean said), or when there is a `failure`: Lean
@@ -93,7 +93,7 @@ async def best_first(
     seed: int = 0,
     events: EventSink = ignore,
     settings: Settings | None = None,
-) -> Searched:
+) -> SearchResult:
     """Search for a proof. Raises `StatementError`, and `LeanError` when it cannot even begin."""
     search = _Search(theorem, environment, policy, value, budget, seed, events, settings or Settings())
     return await search.run()
@@ -131,7 +131,7 @@ class _Search:
         self.lost_at: int | None = None
         self.cut = False  # the time was up in the middle of a node
 
-    async def run(self) -> Searched:
+    async def run(self) -> SearchResult:
         state = await self.environment.start(self.theorem)
         root = self._node(state, tuple(range(len(state.goals))), key_of(state.goals), None, 0.0)
         await self._rank([root])
@@ -141,7 +141,7 @@ class _Search:
             limit = await self._loop()
         except LeanError as error:
             failure = error
-        return Searched(
+        return SearchResult(
             tree=self.tree,
             limit=limit,
             nodes=self.meter.nodes,

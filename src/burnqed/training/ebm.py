@@ -27,9 +27,9 @@ from burnqed.training.checkpoints import (
     read_progress,
     write_checkpoint,
 )
+from burnqed.training.hard_negatives import GroupRows, Negatives
 from burnqed.training.loop import Pending
 from burnqed.training.plans import ValuePlan
-from burnqed.training.rivals import Negatives, Places
 from burnqed.training.schedule import lr_at
 from burnqed.value.encoder import EncoderName
 from burnqed.value.energy import COLDEST, WARMEST, EnergyHead
@@ -48,7 +48,7 @@ _GAIN_PACE = 10.0  # times the learning rate
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StepMetrics:
     """How a training stands, for whoever watches."""
 
     step: int
@@ -83,7 +83,7 @@ class Evaluation:
 
 
 @torch.inference_mode()
-def evaluate(head: EnergyHead, embeddings: Tensor, groups: Sequence[Places]) -> Evaluation:
+def evaluate(head: EnergyHead, embeddings: Tensor, groups: Sequence[GroupRows]) -> Evaluation:
     """The energies of positives and all their siblings; each group has to have one."""
     training = head.training
     head.eval()
@@ -126,9 +126,9 @@ class Material:
     """
 
     embeddings: Tensor
-    train: tuple[Places, ...]
-    val: tuple[Places, ...]
-    test: tuple[Places, ...] = ()
+    train: tuple[GroupRows, ...]
+    val: tuple[GroupRows, ...]
+    test: tuple[GroupRows, ...] = ()
 
 
 class Loop:
@@ -166,7 +166,7 @@ class Loop:
         self._val_rank1: float | None = None
         self._begun, self._earlier = time.monotonic(), self.progress.seconds
 
-    def run(self, stop: Callable[[], bool], tell: Callable[[Told], None]) -> bool:
+    def run(self, stop: Callable[[], bool], tell: Callable[[StepMetrics], None]) -> bool:
         """Train to the end (True), or until `stop` says so (False). Either way it is saved."""
         if self.progress.step == 0:
             self._evaluate()
@@ -185,7 +185,7 @@ class Loop:
                 ending = ending or ("patience" if waited >= self.plan.patience else None)
             if flushed is not None:  # after the evaluation: what is told of a step has its own
                 loss, temperature = flushed
-                tell(Told(step, self.steps, loss, self._val_rank1, temperature))
+                tell(StepMetrics(step, self.steps, loss, self._val_rank1, temperature))
             self.progress = replace(self.progress, ended=ending)
             if due or ending or stopped:
                 self._save()
@@ -216,7 +216,7 @@ class Loop:
         entry = {"kind": "train", "step": number + 1, "epoch": epoch, "lr": lr}
         self._pending.add(entry, loss.detach(), norm, self.head.temperature.detach())
 
-    def _loss(self, batch: Sequence[Places], chosen: Sequence[Sequence[int]]) -> Tensor:
+    def _loss(self, batch: Sequence[GroupRows], chosen: Sequence[Sequence[int]]) -> Tensor:
         rows = [torch.tensor([g.positive, *n]) for g, n in zip(batch, chosen, strict=True)]
         states = pad_sequence(rows, batch_first=True).to(self.device)
         counts = torch.tensor([len(negatives) for negatives in chosen], device=self.device)

@@ -22,8 +22,8 @@ from burnqed.core.runs import publish
 from burnqed.data.first_state import goal_of
 from burnqed.data.index import TheoremIndex
 from burnqed.data.splits import split_of
+from burnqed.policy.ranked.files import BEST
 from burnqed.policy.ranked.library import Library
-from burnqed.policy.ranked.places import BEST
 from burnqed.policy.ranked.policy import Idea, ideas, strength
 from burnqed.policy.ranked.retrieval import Retriever, Shared, rows_of
 from burnqed.policy.ranked.shapes import lemmas_in, shape_of, shape_row

@@ -24,7 +24,7 @@ from burnqed.training.loop import learn
 from burnqed.training.plans import RetrievalEffort
 
 _RANDOM = 64
-_RIVALS = 64  # that words alone put first
+_HARD_NEGATIVES = 64  # that words alone put first
 _BATCH = 64
 _START = 0.1  # the size of the first random numbers
 CUTS = (1, 4, 16)
@@ -43,7 +43,7 @@ class Use:
 class _Example:
     rows: Rows
     needed: tuple[int, ...]
-    rivals: tuple[int, ...]
+    hard_negatives: tuple[int, ...]
     own: int | None
     gains: np.typing.NDArray[np.float32]  # of all lemmas, by words in common
 
@@ -103,9 +103,9 @@ def recall(retriever: Retriever, uses: Sequence[Use]) -> dict[str, float]:
 def _example(plain: Retriever, use: Use) -> _Example:
     words = Counter(words_of(use.state))
     without = () if use.own is None else (use.own,)
-    rivals = tuple(one.place for one in plain.find(use.state, without, _RIVALS))
+    hard_negatives = tuple(one.place for one in plain.find(use.state, without, _HARD_NEGATIVES))
     rows, gains = rows_of(words, plain.shared.rarity), plain.shared.gains(words)
-    return _Example(rows, use.needed, rivals, use.own, gains)
+    return _Example(rows, use.needed, hard_negatives, use.own, gains)
 
 
 def _loss(
@@ -114,7 +114,7 @@ def _loss(
 ) -> torch.Tensor:  # fmt: skip
     """Of each state, minus the logarithm of the share that what it needed has of all of the batch's."""
     places = sorted(
-        {place for one in batch for place in (*one.needed, *one.rivals)}
+        {place for one in batch for place in (*one.needed, *one.hard_negatives)}
         | {draw.randrange(shared.size) for _ in range(_RANDOM)}
     )
     column = {place: i for i, place in enumerate(places)}

@@ -52,7 +52,7 @@ class Material:
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class StepMetrics:
     """How a training stands, for whoever watches."""
 
     step: int
@@ -116,7 +116,7 @@ class Loop:
     def _main(self) -> bool:
         return bool(self.accelerator.is_main_process)
 
-    def run(self, stop: Callable[[], bool], tell: Callable[[Told], None]) -> bool:
+    def run(self, stop: Callable[[], bool], tell: Callable[[StepMetrics], None]) -> bool:
         """Train to the end (True), or until `stop` says so (False). Either way it is saved."""
         try:
             return self._run(stop, tell)
@@ -126,7 +126,7 @@ class Loop:
                 hint="a smaller --batch with a larger --accumulate, or --checkpointing",
             ) from error
 
-    def _run(self, stop: Callable[[], bool], tell: Callable[[Told], None]) -> bool:
+    def _run(self, stop: Callable[[], bool], tell: Callable[[StepMetrics], None]) -> bool:
         if self._behind:
             if not self._evaluate(stop):
                 return False
@@ -147,7 +147,7 @@ class Loop:
                 stopped = True
             if flushed is not None:  # after the evaluation: what is told of a step has its own
                 loss, rate = flushed
-                tell(Told(step, self.steps, loss, self.val_loss, rate))
+                tell(StepMetrics(step, self.steps, loss, self.val_loss, rate))
             if saved or stopped:
                 self._save()
             if stopped:

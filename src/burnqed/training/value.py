@@ -26,12 +26,12 @@ from burnqed.training import log
 from burnqed.training.checkpoints import RESULT, find_checkpoint, read_result, write_result
 from burnqed.training.ebm import Evaluation, Loop, Material, evaluate
 from burnqed.training.energy_curve import save_energy_curve
+from burnqed.training.hard_negatives import GroupRows
 from burnqed.training.pairs import is_validation
 from burnqed.training.plans import VALUE_VAL_SHARE, ValuePlan
-from burnqed.training.rivals import Places
 from burnqed.training.watching import Watcher
 from burnqed.trajectories.store import find_trajectories, iter_rows
-from burnqed.value.calibration import Rivals, Scored, calibrate, policy_label, write_calibration
+from burnqed.value.calibration import Scored, ScoredSiblings, calibrate, policy_label, write_calibration
 from burnqed.value.embeddings import EmbeddingCache, Encoder, embed
 from burnqed.value.energy import EnergyHead, HeadConfig
 from burnqed.value.groups import Contrast, Contrasts, contrasts
@@ -51,7 +51,7 @@ class Job:
 
     data: tuple[Path, ...]
     conditioned: bool = True
-    slower: bool = False  # siblings with longer proofs are rivals, too
+    slower: bool = False  # siblings with longer proofs are negatives, too
     val_share: float = VALUE_VAL_SHARE
     plan: ValuePlan = field(default_factory=ValuePlan)
     resume_from: Path | None = None  # a head to begin with
@@ -242,9 +242,9 @@ def _texts(group: Contrast) -> list[str]:
 def _material(split: Split, states: Sequence[str], embeddings: torch.Tensor) -> Material:
     row = {text: place for place, text in enumerate(states)}
 
-    def places(groups: Sequence[Contrast]) -> tuple[Places, ...]:
+    def places(groups: Sequence[Contrast]) -> tuple[GroupRows, ...]:
         return tuple(
-            Places(
+            GroupRows(
                 theorem=g.theorem,
                 goal=row[g.root_goal],
                 depth=g.depth,
@@ -295,21 +295,21 @@ def _counts(split: Split) -> dict[str, int]:
     return {**groups, **names}
 
 
-def _rivals(groups: Sequence[Contrast], found: Evaluation) -> list[Rivals]:
+def _scored_siblings(groups: Sequence[Contrast], found: Evaluation) -> list[ScoredSiblings]:
     """Siblings as a search sees them, which divides by a power of the path's length."""
-    rivals = []
+    scored = []
     for group, energies in zip(groups, found.groups, strict=True):
         length = group.depth ** Scoring().length_power
         pairs = zip(energies.negatives, group.siblings, strict=True)
-        rivals.append(
-            Rivals(
+        scored.append(
+            ScoredSiblings(
                 theorem=group.theorem,
                 depth=group.depth,
                 positive=Scored(energies.positive, group.positive.logprob / length),
                 negatives=tuple(Scored(energy, state.logprob / length) for energy, state in pairs),
             )
         )
-    return rivals
+    return scored
 
 
 def _result(
@@ -324,7 +324,7 @@ def _result(
     head = read_head(loop.out / BEST).head.to(loop.device)
     val = evaluate(head, loop.material.embeddings, loop.material.val)
     test = evaluate(head, loop.material.embeddings, loop.material.test)
-    tuning, judging = _rivals(split.val, val), _rivals(split.test, test)
+    tuning, judging = _scored_siblings(split.val, val), _scored_siblings(split.test, test)
     calibration = calibrate(tuning, judging, policies, loop.plan.seed)
     write_calibration(loop.out / BEST, calibration)
     logprob = _by_logprob(split.test)

@@ -42,7 +42,7 @@ class Scored:
 
 
 @dataclass(frozen=True, slots=True)
-class Rivals:
+class ScoredSiblings:
     """Siblings, one of which led to a proof."""
 
     theorem: str
@@ -106,8 +106,8 @@ def verdict_of(low: float, high: float, theorems: int) -> Verdict:
 
 
 def calibrate(
-    tuning: Sequence[Rivals],
-    judging: Sequence[Rivals],
+    tuning: Sequence[ScoredSiblings],
+    judging: Sequence[ScoredSiblings],
     policies: Sequence[str] = (),
     seed: int = 0,
 ) -> Calibration:
@@ -120,7 +120,7 @@ def calibrate(
     # Where log-probabilities are all alike, energies may have any scale.
     scale = (_spread(tuning, lambda state: state.logprob) or 1.0) / spread if spread else 0.0
 
-    def ranks(groups: Sequence[Rivals], alpha: float) -> list[float]:
+    def ranks(groups: Sequence[ScoredSiblings], alpha: float) -> list[float]:
         beta = (1 - alpha) * scale
         return [_rank1(group, lambda s: beta * s.energy - alpha * s.logprob) for group in groups]
 
@@ -157,11 +157,11 @@ def policy_label(about: Mapping[str, Any]) -> str:
     return f"{about.get('policy', 'unknown')} {str(identity)[:12]}".strip()
 
 
-def _rank1(group: Rivals, energy: Callable[[Scored], float]) -> float:
+def _rank1(group: ScoredSiblings, energy: Callable[[Scored], float]) -> float:
     return rank1(Group(energy(group.positive), tuple(map(energy, group.negatives)), group.depth))
 
 
-def _spread(groups: Sequence[Rivals], of: Callable[[Scored], float]) -> float:
+def _spread(groups: Sequence[ScoredSiblings], of: Callable[[Scored], float]) -> float:
     """The deviation of siblings from their mean, over all groups."""
     squares = []
     for group in groups:

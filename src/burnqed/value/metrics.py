@@ -17,7 +17,7 @@ class Group:
 
     def __post_init__(self) -> None:
         if not self.negatives:
-            raise ValueError("a state without rivals says nothing about telling them apart")
+            raise ValueError("a state without siblings says nothing about telling them apart")
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ import typer
 from burnqed.cli import sets, stopping, tables
 from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured
 from burnqed.core.runs import SUMMARY, publish
-from burnqed.prover.beside import negatives
 from burnqed.prover.config import NegativesConfig
+from burnqed.prover.negatives import negatives
 from burnqed.trajectories.schema import TRAJECTORIES
 
 

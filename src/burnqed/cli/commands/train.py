@@ -18,7 +18,7 @@ from burnqed.prover.training import train_policy
 from burnqed.training.settings import PolicyTraining
 
 if TYPE_CHECKING:
-    from burnqed.training.sft import Told
+    from burnqed.training.sft import StepMetrics
 
 app = typer.Typer(no_args_is_help=True, help="Train the models on what was proved.")
 app.command("value")(value_command)
@@ -82,6 +82,6 @@ def _print(result: dict[str, Any], out: Path, as_json: bool) -> None:
     tables.print_facts(f"trained: {out / 'best'}", figures)
 
 
-def _said(told: Told) -> str:
+def _said(told: StepMetrics) -> str:
     val = "" if told.val_loss is None else f", val {told.val_loss:.3f}"
     return f"loss {told.loss:.3f}{val}, {told.tokens_per_second:,.0f} tokens/s"

@@ -17,7 +17,7 @@ from burnqed.prover.training import train_value
 from burnqed.training.settings import ValueTraining
 
 if TYPE_CHECKING:  # it loads torch
-    from burnqed.training.ebm import Told
+    from burnqed.training.ebm import StepMetrics
 
 _BAD_END = 3
 
@@ -80,7 +80,7 @@ def value_command(
         raise typer.Exit(_BAD_END)
 
 
-def _said(told: Told) -> str:
+def _said(told: StepMetrics) -> str:
     val = "" if told.val_rank1 is None else f", val rank-1 {told.val_rank1:.1%}"
     return f"loss {told.loss:.3f}{val}, temperature {told.temperature:.2f}"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from burnqed.core.errors import CorruptError, InputError
-from burnqed.policy.ranked.places import is_ranker
+from burnqed.policy.ranked.files import is_ranker
 
 WEIGHTS = "model.safetensors"
 INDEX = "model.safetensors.index.json"

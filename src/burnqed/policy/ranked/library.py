@@ -24,8 +24,8 @@ from burnqed.lean.embedded.progress import Progress
 from burnqed.lean.pool import Pool, run_sync
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Toolchain
+from burnqed.policy.ranked.files import SHIPPED
 from burnqed.policy.ranked.patterns import usable
-from burnqed.policy.ranked.places import SHIPPED
 
 _FORMAT = 4  # rises when other theorems are kept, or are kept otherwise
 _PAGE = 250

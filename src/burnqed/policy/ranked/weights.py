@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from burnqed.core.errors import InputError
-from burnqed.policy.ranked.places import CARD, WEIGHTS
+from burnqed.policy.ranked.files import CARD, WEIGHTS
 
 KIND = "burn-qed ranker"
 FORMAT = 1

@@ -11,7 +11,7 @@ from burnqed.core.runs import check_out, open_run
 from burnqed.core.types import Theorem
 from burnqed.data.index import TheoremIndex
 from burnqed.evaluation.compare import count
-from burnqed.evaluation.negatives import Effort, checksum, look_beside, paths
+from burnqed.evaluation.negatives import Effort, checksum, paths, search_siblings
 from burnqed.evaluation.run import Kept, Plan, seed_of, work_through
 from burnqed.lean.pool import run_sync
 from burnqed.prover import sets
@@ -68,7 +68,7 @@ def negatives(
                 async def one(theorem: Theorem) -> Kept:
                     seed = seed_of(config.seed, theorem.name)
                     path = found[theorem.name]
-                    return await look_beside(prover, theorem, path, effort, seed, name, bar.event)
+                    return await search_siblings(prover, theorem, path, effort, seed, name, bar.event)
 
                 await work_through(plan, one, prover.pool.size, writer, bar.record, stop)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Places:
+class GroupRows:
     """A contrast, its states named by their rows in the embeddings."""
 
     theorem: str
@@ -30,18 +30,20 @@ class Places:
 class Negatives:
     """Chooses what positives are held against: the hardest first, never more than `k`."""
 
-    def __init__(self, groups: Sequence[Places], k: int, *, in_batch: bool, conditioned: bool) -> None:
+    def __init__(
+        self, groups: Sequence[GroupRows], k: int, *, in_batch: bool, conditioned: bool
+    ) -> None:
         self._k, self._in_batch, self._conditioned = k, in_batch, conditioned
         self._proved: dict[int | None, set[int]] = defaultdict(set)
         for group in groups:
             self._proved[self._goal(group)].add(group.positive)
 
-    def choose(self, batch: Sequence[Places], chance: random.Random) -> list[list[int]]:
+    def choose(self, batch: Sequence[GroupRows], chance: random.Random) -> list[list[int]]:
         """For each group the rows of its negatives; it has one at least if it has any of its own."""
         pool = list(dict.fromkeys(pair for group in batch for pair in self._lent(group)))
         return [self._of(group, pool, chance) for group in batch]
 
-    def _of(self, group: Places, pool: list[tuple[str, int]], chance: random.Random) -> list[int]:
+    def _of(self, group: GroupRows, pool: list[tuple[str, int]], chance: random.Random) -> list[int]:
         chosen: dict[int, None] = {}
         for source in (group.siblings, group.others):
             fresh = [state for state in source if state not in chosen]
@@ -55,11 +57,11 @@ class Negatives:
                     chosen[state] = None
         return list(chosen)
 
-    def _lent(self, group: Places) -> Iterator[tuple[str, int]]:
+    def _lent(self, group: GroupRows) -> Iterator[tuple[str, int]]:
         """The states that another theorem may have for negatives."""
         if self._conditioned:
             yield group.theorem, group.positive
         yield from ((group.theorem, state) for state in (*group.siblings, *group.others[: self._k]))
 
-    def _goal(self, group: Places) -> int | None:
+    def _goal(self, group: GroupRows) -> int | None:
         return group.goal if self._conditioned else None

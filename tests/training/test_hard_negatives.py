@@ -7,14 +7,16 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 
-from burnqed.training.rivals import Negatives, Places
+from burnqed.training.hard_negatives import GroupRows, Negatives
 
 
-def group(theorem: str, positive: int, siblings: Sequence[int], others: Sequence[int] = ()) -> Places:
-    return Places(theorem, 1000 + ord(theorem[0]), 1, positive, tuple(siblings), tuple(others), 1)
+def group(
+    theorem: str, positive: int, siblings: Sequence[int], others: Sequence[int] = ()
+) -> GroupRows:
+    return GroupRows(theorem, 1000 + ord(theorem[0]), 1, positive, tuple(siblings), tuple(others), 1)
 
 
-def choose(groups: list[Places], k: int, seed: int = 0, **how: bool) -> list[list[int]]:
+def choose(groups: list[GroupRows], k: int, seed: int = 0, **how: bool) -> list[list[int]]:
     settings = {"in_batch": True, "conditioned": True, **how}
     return Negatives(groups, k, **settings).choose(groups, random.Random(seed))
 
