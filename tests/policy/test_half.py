@@ -85,7 +85,7 @@ def test_commands_say_it_in_one_line(stand: Stand, saved: Path) -> None:
         ({"usually": ALL}, True, "bfloat16, float16"),
         (
             {"usually": DIES, "AVX512_CORE": ALL}, True,
-            "bfloat16, float16, with ONEDNN_MAX_CPU_ISA=AVX512_CORE, which is set by itself (else "
+            "bfloat16, float16, with ONEDNN_MAX_CPU_ISA=AVX512_CORE, which burn-qed sets (else "
             "trying it ended by SIGILL)",
         ),
         ({"usually": DIES}, None, "none: trying it ended by SIGILL"),

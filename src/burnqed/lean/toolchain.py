@@ -65,7 +65,7 @@ class Toolchain:
 
 
 def find(progress: Progress, kind: str | None = None, project: Path | None = None) -> Toolchain:
-    """The toolchain asked for; by itself, the best there is."""
+    """The toolchain asked for; by default the best there is."""
     kind = kind or os.environ.get("BURN_QED_TOOLCHAIN") or None
     if kind is None:
         kind = "native" if project or native_lean() else "embedded"

@@ -55,7 +55,7 @@ class Job:
     val_share: float = VALUE_VAL_SHARE
     plan: ValuePlan = field(default_factory=ValuePlan)
     resume_from: Path | None = None  # a head to begin with
-    embeddings: Path | None = None  # where they are kept; by itself with the training
+    embeddings: Path | None = None  # where they are kept; by default with the training
     device: str = "cpu"  # for the head
     source: str = ""  # where the encoder's model is; written into the head
 

@@ -170,7 +170,7 @@ def _precision() -> Finding:
         return Finding(what, None, f"{', '.join(can.formats) or 'none'}: {can.trouble}", fix)
     found = ", ".join(can.formats)
     if can.limit is not None:
-        found += f", with {cpu.LIMIT}={can.limit}, which is set by itself (else {can.trouble})"
+        found += f", with {cpu.LIMIT}={can.limit}, which burn-qed sets (else {can.trouble})"
     return Finding(what, True, found)
 
 

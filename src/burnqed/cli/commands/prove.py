@@ -48,9 +48,10 @@ def prove_command(
 ) -> None:
     """Prove a statement, or each `sorry` of a file in its place, and print the finished Lean.
 
-    A proof is judged before it is called one: compiled from scratch in a fresh Lean, checked by the
-    kernel, its axioms looked at; what is refused is not printed. A `sorry` of a theorem that has others
-    still open is filled, and the table says so. The Lean goes to standard output, all else to stderr.
+    A proof is judged before it is called one: compiled as a whole, checked by the kernel of a second
+    Lean that never sees its text, its axioms looked at. What is refused is not printed. A `sorry` of a
+    theorem that has others still open is filled, and the table says so. The Lean goes to standard
+    output, all else to stderr.
 
     The text's own commands may define and prove, and run no code, as in `check`: with --trust they may,
     and then a verdict is worth what the text is.

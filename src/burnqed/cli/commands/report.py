@@ -36,7 +36,7 @@ def report_command(
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="DIR", help="Where to write; by itself RUN/report of a single run."
+            "--out", metavar="DIR", help="Where to write; by default RUN/report, for a single run."
         ),
     ] = None,
     as_json: JsonOption = False,
