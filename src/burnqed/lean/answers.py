@@ -49,6 +49,7 @@ class Report:
     theorems: tuple[Found, ...]
     missing: tuple[str, ...]
     changed: tuple[str, ...]
+    asks: bool  # the reference states a theorem, or leaves a proof open
     nameless: bool  # the reference leaves something open that nothing can be asked for by name
     kinds: dict[str, str]  # of what the file declares, as it says itself
     deaths: dict[str, str]  # the theorems that Lean dies of, and how
@@ -79,6 +80,7 @@ def read_report(compiled: Compiled, verified: dict[str, Any], file: str) -> Repo
         theorems=tuple(_found(t) for t in verified["theorems"]),
         missing=tuple(verified["missing"]),
         changed=tuple(verified["changed"]),
+        asks=bool(verified["asks"]),
         nameless=bool(verified["nameless"]),
         kinds={
             ".".join(map(str, c["name"])): str(c["kind"]) for c in reply["export"]["constants"] if c

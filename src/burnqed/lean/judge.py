@@ -167,9 +167,7 @@ async def examine_file(
             hint="make it a `theorem`, with a name",
         )
     definitions = [found for found in report.theorems if found.kind != "theorem"]
-    stated = any(found.reference in ("same", "differs") for found in report.theorems)
-    asked = required or report.missing or report.changed or stated
-    if reference is not None and not asked:
+    if reference is not None and not report.asks:
         raise StatementError("the reference states no theorem, and leaves no proof open")
     names = {bare(d.name) for d in written}
     lacking = {bare(name) for name in report.missing}

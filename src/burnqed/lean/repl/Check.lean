@@ -459,19 +459,23 @@ def qedVerify (r : Ref) (j : Json) : M Json := do
   let mut changed : List Name := []
   let mut asked : NameSet := {}
   let mut opened : NameSet := {}
+  let mut asks := false
   match reference with
   | none => pure ()
   | some l =>
     for n in l.written do
       match inTable l.table n with
       | some (.thmInfo _) =>
+        asks := true
         asked := asked.insert n
         match found rep s.pristine n with
         | some (.thmInfo _) => pure ()
         | _ => missing := n :: missing
       | some ci =>
+        let isOpen := !isPartOfType ci && l.leavesOpen s.pristine ci
+        if isOpen then asks := true
         if !sameMeaning (sides l) n then changed := n :: changed
-        else if !isPartOfType ci && (l.leavesOpen s.pristine ci || isUnfinished rep s.pristine n) then opened := opened.insert n
+        else if isOpen || (!isPartOfType ci && isUnfinished rep s.pristine n) then opened := opened.insert n
       | none => pure ()
   for n in (← names? j "written").getD [] do asked := asked.insert n
   -- theorems that are asked about, and then those that none of them rests on: a bad one among these is a person's
@@ -519,7 +523,7 @@ def qedVerify (r : Ref) (j : Json) : M Json := do
       | none => fields
       | some t => ("target", .str (if sameStatement t ci then "same" else "differs")) :: fields))
   return Json.mkObj [
-    ("theorems", .arr out), ("nameless", .bool (match reference with | some l => l.nameless | none => false)), ("missing", jnames (mapList publicName (rev missing))),
+    ("theorems", .arr out), ("asks", .bool asks), ("nameless", .bool (match reference with | some l => l.nameless | none => false)), ("missing", jnames (mapList publicName (rev missing))),
     ("changed", jnames (mapList publicName (rev changed)))]
 
 /-! ## `frontend.track` -/
