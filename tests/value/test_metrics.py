@@ -40,6 +40,6 @@ def test_depths_are_told_apart_and_the_deep_are_one() -> None:
     assert {depth: m.groups for depth, m in found.items()} == {0: 1, 1: 2, 4: 2}
 
 
-def test_a_state_without_rivals_is_no_group() -> None:
-    with pytest.raises(ValueError, match="without rivals"):
+def test_a_state_without_siblings_is_no_group() -> None:
+    with pytest.raises(ValueError, match="without siblings"):
         Group(0.0, (), 1)
