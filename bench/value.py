@@ -72,8 +72,8 @@ def scorer(loaded: Loaded) -> Scorer:
     encoder = LocalEncoder(loaded)
     head = EnergyHead(HeadConfig(encoder.name.width)).eval().requires_grad_(False)
     saved = SavedHead(head, encoder.name, Path(), str(loaded.path))
-    rivals = [ScoredSiblings("t", 1, Scored(0.0, -1.0), (Scored(1.0, -2.0),))]
-    return Scorer(saved, encoder, calibrate(rivals, rivals), loaded.thread)
+    siblings = [ScoredSiblings("t", 1, Scored(0.0, -1.0), (Scored(1.0, -2.0),))]
+    return Scorer(saved, encoder, calibrate(siblings, siblings), loaded.thread)
 
 
 async def searched(value: Timed, theorems: int, nodes: int) -> tuple[float, float, int]:

@@ -42,8 +42,8 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     name = LocalEncoder(load(here / "model")).name
     torch.manual_seed(0)
     head = EnergyHead(HeadConfig(name.width))
-    rivals = [ScoredSiblings("t", 1, Scored(0.0, -1.0), (Scored(1.0, -2.0),))]
-    found = calibrate(rivals, rivals, ["portfolio"])
+    siblings = [ScoredSiblings("t", 1, Scored(0.0, -1.0), (Scored(1.0, -2.0),))]
+    found = calibrate(siblings, siblings, ["portfolio"])
     told = {"train_loss": 1.0, "test_energy_gap": 0.1, "test_rank1": 0.5, "steps": 9, "seconds": 2.0}
     (here / "result.json").write_text(json.dumps(told))
     for verdict in ("better", "no better"):
