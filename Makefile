@@ -15,7 +15,8 @@ demo: $(BIN)/burn-qed
 
 # A file's tests stay together, as its Lean and its servers do. The files keep their order: by itself pytest
 # leaves those of few tests to the end, which here take the longest. Each test has its limit, and so has the run.
-PYTEST := timeout --foreground --kill-after=60 1800 $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+PROCESSES := 2
+PYTEST = timeout --foreground --kill-after=60 1800 $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
 # What needs neither Lean nor torch nor a network.
 check: $(VENV)/dev
@@ -36,6 +37,8 @@ style: $(VENV)/dev
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 
+# Many of these tests wait: for a limit, or for a process.
+quick: PROCESSES := 3
 quick: $(VENV)/dev
 	$(PYTEST) --lane check
 

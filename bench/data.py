@@ -31,7 +31,7 @@ from burnqed.cli.main import app
 from burnqed.data.lean_files import imports_of
 from burnqed.data.lean_sources import imported_text, loaded_modules, read_text, sources
 from burnqed.data.trace_replay import NotReplayed, replay
-from burnqed.lean import protocol
+from burnqed.lean import replies, requests
 from burnqed.lean.embedded.progress import Terminal
 from burnqed.lean.pool import Pool, Worker
 from burnqed.lean.statement import split_header
@@ -71,7 +71,7 @@ def worked(pid: int | None) -> float:
 async def elaborate(worker: Worker, text: str) -> Cost:
     """Lean's own work: every command of the file, and nothing about it."""
     begun, before = time.perf_counter(), worked(worker.pid)
-    protocol.raise_if_refused(await worker.request(protocol.frontend_process(text), SECONDS))
+    replies.raise_if_refused(await worker.request(requests.Process(text).line, SECONDS))
     return Cost(time.perf_counter() - begun, worked(worker.pid) - before)
 
 

@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from burnqed.core.types import Advanced, Closed, Proposition, Theorem
-from burnqed.lean import protocol
+from burnqed.lean import protocol, requests
 from burnqed.lean.embedded.progress import Terminal
 from burnqed.lean.judge import judge_proof
 from burnqed.lean.pool import Pool
@@ -134,7 +134,7 @@ async def overhead(spec: LaunchSpec, rounds: int) -> tuple[list[float], list[flo
     seen, lean = [], []
     for turn in range(rounds + 2):
         for text, tactic in MIX:
-            line = protocol.goal_tactic(states[text], 0, tactic)
+            line = requests.GoalTactic(states[text], 0, tactic, auto_resume=True).line
             begun = time.perf_counter()
             reply = await process.request(line)
             taken = time.perf_counter() - begun
@@ -142,7 +142,7 @@ async def overhead(spec: LaunchSpec, rounds: int) -> tuple[list[float], list[flo
                 seen.append(taken)
                 lean.append(reply["us"] / 1e6)
             if "nextStateId" in reply:
-                await process.request(protocol.goal_delete([reply["nextStateId"]]))
+                await process.request(requests.DeleteStates([reply["nextStateId"]]).line)
     memory = resident(process.pid)
     await process.close()
     return seen, lean, memory

@@ -16,7 +16,7 @@ from collections import Counter
 
 from burnqed.lean.embedded.progress import Terminal
 from burnqed.lean.process import LeanProcess
-from burnqed.lean.protocol import request_line
+from burnqed.lean.requests import Theorems
 from burnqed.lean.toolchain import embedded
 
 PAGE = 500
@@ -34,9 +34,7 @@ async def main() -> None:
     names: Counter[str] = Counter()
     offset: int | None = 0
     while offset is not None:
-        page = await process.request(
-            request_line("qed.theorems", offset=offset, limit=PAGE * 10, print=False), timeout=300
-        )
+        page = await process.request(Theorems(offset, PAGE * 10, print=False).line, timeout=300)
         names.update(entry["module"].split(".")[0] for entry in page["theorems"])
         offset = page["next"]
     total = sum(names.values())
@@ -48,7 +46,7 @@ async def main() -> None:
     offset = 0
     while offset is not None:
         page = await process.request(
-            request_line("qed.theorems", offset=offset, limit=50, stride=stride, roundtrip=True),
+            Theorems(offset, 50, stride=stride, roundtrip=True).line,
             timeout=600,
         )
         outcomes.update(entry["roundtrip"] for entry in page["theorems"])

@@ -14,11 +14,15 @@ import typer
 
 from burnqed.cli.main import app
 from burnqed.iteration.config import read_config
+from burnqed.prover.building import read_recipe
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "src" / "burnqed"
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md"), *ROOT.glob("recipes/*.md")])
-RECIPES = sorted(path for path in ROOT.glob("recipes/*") if path.suffix in (".sh", ".toml"))
+EVERY_RECIPE = sorted(path for path in ROOT.glob("recipes/*") if path.suffix in (".sh", ".toml"))
+# What `burn-qed data build` takes; the others are of a figure.
+OF_DATA = [path for path in EVERY_RECIPE if "\n[sources." in path.read_text(encoding="utf-8")]
+RECIPES = [path for path in EVERY_RECIPE if path not in OF_DATA]
 
 LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 CODE = re.compile(r"`([^`\n]+)`")
@@ -144,6 +148,14 @@ def test_files_that_are_named_exist(page: Path) -> None:
     for folder, name in named:
         exists = (folder / name).exists() or (folder / f"{name}.py").exists()
         assert exists, f"{name_of(page)} names {name}"
+
+
+@pytest.mark.parametrize("recipe", OF_DATA, ids=name_of)
+def test_recipes_of_data_are_read_and_name_their_command(recipe: Path) -> None:
+    assert read_recipe(recipe).sources
+    (command,) = commands_in(recipe.read_text(encoding="utf-8").replace("\n#", "\n"))
+    check_line(command)
+    assert f"recipes/{recipe.name}" in command
 
 
 @pytest.mark.parametrize("recipe", RECIPES, ids=name_of)

@@ -141,4 +141,4 @@ def test_a_module_is_a_name(tmp_path: Path) -> None:
     file = tmp_path / "option.lean"
     file.write_text("-- x\nimport «--maxHeartbeats=0»\n\ntheorem t : 1 = 1 := rfl\n")
     told = burn_qed("check", file, code=2).stderr
-    assert "names no module: `«--maxHeartbeats=0»` in line 2" in told
+    assert "`import «--maxHeartbeats=0»` in line 2 does not name a module" in told

@@ -149,7 +149,7 @@ def test_different_benchmarks(runs: tuple[Path, Path], tmp_path: Path) -> None:
 
 
 def test_what_is_refused(runs: tuple[Path, Path], tmp_path: Path) -> None:
-    assert "no comparison" in refused(runs[0]).message
+    assert "only one result" in refused(runs[0]).message
     assert "there is no" in refused(runs[0], tmp_path / "absent").message
     assert "there is no" in refused(runs[0], tmp_path).message
     assert "--markdown and --json" in refused(*runs, "--markdown", "--json").message

@@ -164,7 +164,7 @@ def test_what_a_run_has_proved_is_left_out(tmp_path: Path) -> None:
         (["--theorems", "qed-core", "--splits", "90/10"], "no shares: 90/10"),
         (["--theorems", "qed-core", "--sample", "151"], "a sample of 151 from 150 theorems"),
         (["--theorems", "qed-core", "--sample", "2", "--at-most", "3"], "two wishes"),
-        (["--theorems", "qed-core", "--leak-rule", "no"], "no leak rule no"),
+        (["--theorems", "qed-core", "--leak-rule", "no"], "unknown leak rule no"),
         (["--jsonl", "absent.jsonl"], "cannot read absent.jsonl"),
         (["--leandojo", "absent.json"], "cannot read absent.json"),
     ],

@@ -63,6 +63,28 @@ def test_a_verdict_with_its_report(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "pretty-printer drift" in told
 
 
+def test_whole_proofs_are_judged_as_they_are(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = "theorem t (a b : Nat) : a + b = b + a"
+    rows: list[Plain] = [
+        {"theorem": f"t{i}", "statement": said.replace("t (", f"t{i} ("), "proof": text}
+        for i, text in enumerate(["by omega", "Nat.add_comm a b", "by exact Nat.add_comutes a b", ""])
+    ]
+    path = write_rows(tmp_path / "proofs.jsonl", rows)
+    out = tmp_path / "seen"
+    asked = ("validate", path, "--workers", "1", "--out", out)
+    told, _ = data(capsys, *asked, code=1)
+    assert "migrate: too little of it is accepted" in told
+    report = json.loads((out / "report.json").read_text(encoding="utf-8"))
+    assert (report["tried"], report["accepted"], report["without_a_proof"]) == (3, 2, 1)
+    assert report["causes"] == {"lemma rename": 1}
+    before = (out / "proofs.jsonl").read_bytes()
+    again, _ = data(capsys, *asked, "--resume", "--json", code=1)
+    assert json.loads(again) == report
+    assert (out / "proofs.jsonl").read_bytes() == before
+
+
 def test_proofs_are_moved_and_it_is_said_how(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

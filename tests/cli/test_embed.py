@@ -49,7 +49,8 @@ def test_what_is_wrong_is_told(tmp_path: Path, model: Path) -> None:
     assert "has no trajectories" in embed(tmp_path, "--model", model, *out, code=2).stderr
     write(tmp_path / "trajectories", range(1, 2))
     assert (
-        "no pooling max" in embed(tmp_path, "--model", model, "--pooling", "max", *out, code=2).stderr
+        "unknown pooling max"
+        in embed(tmp_path, "--model", model, "--pooling", "max", *out, code=2).stderr
     )
     assert "absent" in embed(tmp_path, "--model", tmp_path / "absent", *out, code=2).stderr
     assert not (tmp_path / "out").exists()

@@ -133,7 +133,7 @@ def test_errors_are_seen_and_counted(tmp_path: Path) -> None:
     failed = {t.name: t.detail for t in result.largest.per_theorem if t.outcome == "error"}
     assert "nowhere" in failed["wrong"]
     assert "Permission denied" in failed["unread"]
-    assert "Lean failed some theorems: --resume searches these again" in done.stderr
+    assert "Lean failed on some theorems: --resume searches them again" in done.stderr
     resumed = evaluated(index(tmp_path, *wrong), "--resume", "--out", tmp_path / "run", code=3)
     for told in ("error: unreadable", "error: statement", "deadly", "7 theorems"):
         assert told in resumed.stdout
@@ -153,10 +153,10 @@ def test_wrong_statements_alone_are_exit_code_two(tmp_path: Path) -> None:
     ("errors", "code", "told"),
     [
         (set(), 0, ""),
-        ({"refused"}, 0, "the judge refused some finds"),
-        ({"refused", "unreadable"}, 2, "the judge refused some finds"),
-        ({"statement", "LeanDied"}, 3, "--resume searches these again"),
-        ({"refused", "RequestTimeout"}, 3, "--resume searches these again"),
+        ({"refused"}, 0, "the judge refused some proofs"),
+        ({"refused", "unreadable"}, 2, "the judge refused some proofs"),
+        ({"statement", "LeanDied"}, 3, "--resume searches them again"),
+        ({"refused", "RequestTimeout"}, 3, "--resume searches them again"),
         ({"internal"}, 3, ""),
         ({"PromptRefused"}, 3, ""),
     ],
@@ -191,10 +191,10 @@ def test_more_attempts_go_on_from_those_that_are_there(first: Path, tmp_path: Pa
 @pytest.mark.parametrize(
     ("options", "told"),
     [
-        (["--budgets", "10,x"], "no budgets: 10,x"),
+        (["--budgets", "10,x"], "--budgets cannot be 10,x"),
         (["--budgets", "0"], "--budgets is [0]"),
         (["--pass-n", "2", "--temperature", "0"], "2 attempts at temperature 0"),
-        (["--leak-rule", "none"], "no leak rule none"),
+        (["--leak-rule", "none"], "unknown leak rule none"),
         (["--split", "test"], "no theorem of made-up is in the split test"),
         (["--against", "nowhere.json"], "there is no nowhere.json"),
     ],

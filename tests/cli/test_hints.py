@@ -60,10 +60,10 @@ def test_a_summary_of_an_evaluation_names_its_attempts(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("command", "hint"),
     [
-        ("search", "no theorem of it is saved yet: --resume goes on with it"),
-        ("eval", "no theorem of it is saved yet: --resume goes on with it"),
+        ("search", "it has not saved a theorem yet: continue it with --resume"),
+        ("eval", "it has not saved a theorem yet: continue it with --resume"),
         ("train policy", "it is a training: its result.json"),
-        ("", "`burn-qed search` makes some"),
+        ("", "`burn-qed search` makes them"),
     ],
 )
 def test_a_summary_of_what_has_none_yet(tmp_path: Path, command: str, hint: str) -> None:
@@ -73,7 +73,7 @@ def test_a_summary_of_what_has_none_yet(tmp_path: Path, command: str, hint: str)
 def test_a_summary_of_a_file_or_of_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert "it is a file" in burn_qed("summary", tmp_path / "file", code=2).stderr
-    assert "there is no such folder" in burn_qed("summary", tmp_path / "absent", code=2).stderr
+    assert "the folder does not exist" in burn_qed("summary", tmp_path / "absent", code=2).stderr
 
 
 @pytest.mark.parametrize("asking", ["report", "compare", "status"])
@@ -90,7 +90,7 @@ def test_a_search_is_summed_up(tmp_path: Path, asking: str, command: str) -> Non
 
 def test_a_report_of_an_evaluation_that_is_not_finished_or_is_two(tmp_path: Path) -> None:
     run = begun(tmp_path / "run", "eval")
-    assert "the same command with --resume finishes it" in burn_qed("report", run, code=2).stderr
+    assert "finish it with the same command and --resume" in burn_qed("report", run, code=2).stderr
     for arm in ("with-value", "without-value"):
         begun(tmp_path / "two" / arm, "eval")
     told = burn_qed("report", tmp_path / "two", code=2).stderr
@@ -116,17 +116,17 @@ def index(path: Path, names: list[str]) -> Path:
 @pytest.mark.parametrize(
     ("names", "steps", "asked", "told", "hint"),
     [
-        (NAMES, 8, 2, "the longest of 4 proofs has 1", "--min-steps 1 takes what there is"),
-        (NAMES, 24, 5, "the longest of 4 proofs has 3", "--min-steps 3 takes what there is"),
-        (NAMES[:1], 8, 2, "the longest of 1 proof has 1", "--min-steps 1 takes what there is"),
+        (NAMES, 8, 2, "the longest of 4 proofs has 1", "give --min-steps 1"),
+        (NAMES, 24, 5, "the longest of 4 proofs has 3", "give --min-steps 3"),
+        (NAMES[:1], 8, 2, "the longest of 1 proof has 1", "give --min-steps 1"),
         (
             ["other"],
             16,
             2,
             "no theorem of made-up was searched",
-            "SET is the set that the runs searched",
+            "SET must be the set that the runs searched",
         ),
-        (NAMES, 0, 2, "no theorem of made-up was proved", "larger --nodes"),
+        (NAMES, 0, 2, "no theorem of made-up was proved", "more --nodes"),
     ],
 )
 def test_why_there_is_no_proof_to_look_beside(
@@ -163,5 +163,5 @@ def test_a_set_without_a_theorem_is_refused(
     searched(tmp_path / "RUN")
     given = [word.replace("EMPTY", "EMPTY.json") for word in command]
     told = burn_qed(*given, code=2, cwd=tmp_path).stderr
-    assert "error: EMPTY.json has no theorem in it" in told
+    assert "error: EMPTY.json contains no theorem" in told
     assert not [*tmp_path.glob("OUT*")]

@@ -18,7 +18,7 @@ from burnqed.lean.embedded import bundle, install, unbundle
 from burnqed.lean.embedded.progress import Silent
 from burnqed.lean.process import LaunchSpec
 from burnqed.policy.models import names, smollm2
-from burnqed.prover import carrying
+from burnqed.prover import bundling
 from tests.policy.tiny import tiny_llama
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
@@ -65,7 +65,7 @@ def test_a_machine_without_network_and_node_proves_a_theorem(
     index = tmp_path / "mine.json"
     index.write_text(json.dumps(SET), encoding="utf-8")
     here = install.Installation(install.location())
-    items = bundle.lean_items(here) + carrying.carried(
+    items = bundle.lean_items(here) + bundling.items_of(
         [str(index)], (), (), print, every_benchmark=False
     )
     output = tmp_path / "offline.tar"
@@ -101,14 +101,14 @@ def test_bad_input_is_told_before_anything_is_done(
     output = str(tmp_path / "x.tar")
     for arguments, said in (
         (["bundle", str(tmp_path / "no" / "x.tar")], "cannot write"),
-        (["bundle", f"{output}.000"], "name of a part"),
-        (["bundle", output, "--part-size", "many"], "no size of parts"),
-        (["bundle", output, "--part-size", "1kB"], "too many"),
-        (["bundle", output, "--theorems", "absent"], "no benchmark and no index"),
+        (["bundle", f"{output}.000"], "looks like one part"),
+        (["bundle", output, "--part-size", "many"], "is not a size"),
+        (["bundle", output, "--part-size", "1kB"], "too many parts"),
+        (["bundle", output, "--theorems", "absent"], "neither a benchmark nor an index"),
         (["bundle", output, "--theorems", "minif2f-test"], "not on this machine"),
         (["bundle", output, "--model", "absent"], "no model"),
         (["bundle", output, "--value", str(tmp_path)], "holds no model"),
-        (["bundle", output, "--no-lean"], "nothing to carry"),
+        (["bundle", output, "--no-lean"], "nothing to bundle"),
         (["install", "--from", str(tmp_path / "absent.tar")], "no bundle"),
     ):
         result = CliRunner().invoke(app, ["lean", *arguments])
@@ -125,7 +125,7 @@ def carry(to: Path, monkeypatch: pytest.MonkeyPatch, items: list[bundle.Item]) -
 
 
 def models(*given: str | Path, values: tuple[Path, ...] = ()) -> list[bundle.Item]:
-    return carrying.carried((), [str(name) for name in given], values, print, every_benchmark=False)
+    return bundling.items_of((), [str(name) for name in given], values, print, every_benchmark=False)
 
 
 def test_models_go_by_the_same_name_there(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -175,7 +175,7 @@ def test_an_adapter_brings_what_it_rests_on_or_is_refused(
     (adapter / "adapter_model.safetensors").write_bytes((base / "model.safetensors").read_bytes())
     config = adapter / "adapter_config.json"
     config.write_text(json.dumps({"base_model_name_or_path": str(base)}))
-    with pytest.raises(InputError, match="means nothing elsewhere") as caught:
+    with pytest.raises(InputError, match="a path of this machine") as caught:
         models(adapter)
     assert "burn-qed export" in caught.value.hint
     config.write_text(json.dumps({"base_model_name_or_path": "owner/base"}))
@@ -189,7 +189,7 @@ def test_two_of_one_name_and_broken_weights_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="the model nano"):
         models(one, other)
     odd = tiny_llama(tmp_path / "two words")
-    with pytest.raises(InputError, match="no name"):
+    with pytest.raises(InputError, match="not a valid name"):
         models(odd)
     os.truncate(other / "model.safetensors", 1000)
     with pytest.raises(SetupError, match="cut off"):
@@ -201,10 +201,10 @@ def test_two_of_one_name_and_broken_weights_are_refused(tmp_path: Path) -> None:
     [("0", 0), ("60", 60_000_000), ("60MB", 60_000_000), ("64 MiB", 2**26), ("1.5gb", 1_500_000_000)],
 )
 def test_sizes_of_parts(text: str, size: int) -> None:
-    assert carrying.part_bytes(text) == size
+    assert bundling.part_bytes(text) == size
 
 
 @pytest.mark.parametrize("text", ["", "MB", "-1", "60XB", "60 M B", "5B", "nan"])
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(InputError):
-        carrying.part_bytes(text)
+        bundling.part_bytes(text)

@@ -23,6 +23,7 @@ from tests.cli.in_process import burn_qed
 from tests.rights import bound_by_permissions
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
+QUICK = ("--policy", "portfolio", "--candidates", "4")  # where it does not matter who proves it
 
 
 def run(
@@ -95,7 +96,7 @@ def test_what_is_not_found() -> None:
     """Not found is no error: exit code 1, nothing on stdout, and what the search came to see."""
     out = run(FERMAT, "--policy", "portfolio", "--nodes", "2", "--candidates", "16", code=1)
     assert out.stdout == ""
-    assert "the budget of nodes is spent (2 nodes" in out.stderr
+    assert "the budget of nodes ran out (2 nodes" in out.stderr
     assert "goal: 2 nodes expanded in" in out.stderr
     found = re.search(r"best open state, at depth (\d+):\n(.*)the steps to it:\n(.*)", out.stderr, re.S)
     assert found
@@ -111,24 +112,25 @@ def test_what_is_false() -> None:
     first, second = out.stderr.splitlines()
     assert first == "false: n = 5"
     assert second.startswith("this proves its negation: ")
-    quick = ("--policy", "portfolio", "--candidates", "4", "--json")
-    said = json.loads(burn_qed("prove", "theorem t (a b : Int) : a - b = b - a", *quick, code=1).stdout)
+    said = json.loads(
+        burn_qed("prove", "theorem t (a b : Int) : a - b = b - a", "--json", *QUICK, code=1).stdout
+    )
     assert (said["outcome"], said["detail"]) == ("false", "a = 0, b = 1")
     assert said["counterexample"] == {"a": "0", "b": "1"}
     assert said["negation_proof"].endswith("decide")
     assert (said["nodes"], said["proof"], said["tactics"]) == (1, None, [])
-    closed = json.loads(burn_qed("prove", "2 + 2 = 5", *quick, code=1).stdout)
+    closed = json.loads(burn_qed("prove", "2 + 2 = 5", "--json", *QUICK, code=1).stdout)
     assert (closed["outcome"], closed["counterexample"]) == ("false", None)
     assert closed["negation_proof"] == "decide"
 
 
 @pytest.mark.lean
 def test_a_statement_that_does_not_elaborate() -> None:
-    out = run("∀ n : Nat, n = someone.else", code=2)
+    out = run("∀ n : Nat, n = someone.else", *QUICK, code=2)
     assert out.stdout == ""
     assert "error (statement): " in out.stderr
     assert "someone.else" in out.stderr
-    said: dict[str, Any] = json.loads(run("theorem t : Nat →", "--json", code=2).stdout)
+    said: dict[str, Any] = json.loads(run("theorem t : Nat →", "--json", *QUICK, code=2).stdout)
     assert (said["outcome"], said["reason"], said["proof"]) == ("error", "statement", None)
 
 
@@ -150,14 +152,14 @@ def test_a_file(tmp_path: Path) -> None:
     """Without --write the finished file is on stdout, and the file as it was; with it, rewritten."""
     file = tmp_path / "Draft.lean"
     file.write_text(DRAFT)
-    out = run(file, code=0)
+    out = run(file, *QUICK, code=0)
     assert file.read_text() == DRAFT
     head, _, proof = out.stdout.partition(":= by\n")
     assert head == DRAFT.partition(":= by\n")[0], "the comment and the import are kept"
     assert "sorry" not in proof
     assert "not_zero" in out.stderr
     assert out.stderr.count("accepted") == 2
-    written = run(file, "--write", code=0)
+    written = run(file, "--write", *QUICK, code=0)
     assert written.stdout == ""
     assert file.read_text() == out.stdout
     assert list(tmp_path.iterdir()) == [file]
@@ -176,7 +178,7 @@ def test_what_cannot_be_rewritten_is_refused_before_the_search(tmp_path: Path, c
     ):
         done = burn_qed("prove", file, "--write", code=2)
     assert f"cannot rewrite {file}: " in done.stderr
-    assert "leave out --write, and the result is printed" in done.stderr
+    assert "leave out --write to print the result" in done.stderr
     assert "space" not in done.stderr
     assert (file.read_text(), [*file.parent.iterdir()]) == (DRAFT, [file])
 
@@ -192,7 +194,11 @@ def test_a_file_that_is_marked_read_only_is_so_for_root(tmp_path: Path) -> None:
 @pytest.mark.lean
 @pytest.mark.parametrize(
     ("options", "code", "told"),
-    [((), 3, "Permission denied"), (("--json",), 3, "Permission denied"), ((), 2, "was changed while")],
+    [
+        ((), 3, "Permission denied"),
+        (("--json",), 3, "Permission denied"),
+        ((), 2, "changed during the search"),
+    ],
 )
 def test_proofs_that_cannot_be_written_are_printed(
     tmp_path: Path, options: tuple[str, ...], code: int, told: str
@@ -211,7 +217,7 @@ def test_proofs_that_cannot_be_written_are_printed(
         return result
 
     with patch("burnqed.prover.task.prove_file", meanwhile), bound_by_permissions():
-        done = burn_qed("prove", file, "--write", *options, code=code)
+        done = burn_qed("prove", file, "--write", *QUICK, *options, code=code)
     assert told in done.stderr
     source = json.loads(done.stdout)["source"] if options else done.stdout
     assert "theorem swap" in source
@@ -230,7 +236,7 @@ def test_a_file_that_is_proved_in_part(tmp_path: Path) -> None:
     """What was found is written; the exit code says that it is not all; lines end as they did."""
     file = tmp_path / "open.lean"
     file.write_bytes(OPEN.encode())
-    out = run(file, "--json", "--write", "--nodes", "2", "--candidates", "4", code=1)
+    out = run(file, "--json", "--write", "--nodes", "2", *QUICK, code=1)
     assert out.stderr == ""
     said = json.loads(out.stdout)
     assert set(said) == {
@@ -269,7 +275,7 @@ def test_bad_input_is_told_apart(tmp_path: Path) -> None:
     assert "--write needs a file" in burn_qed("prove", "1 = 1", "--write", code=2).stderr
     finished = tmp_path / "finished.lean"
     finished.write_text("theorem t : 1 = 1 := rfl\n")
-    assert "with a `sorry`" in burn_qed("prove", finished, "--write", code=2).stderr
+    assert "contains a `sorry`" in burn_qed("prove", finished, "--write", code=2).stderr
     burn_qed("prove", code=2)
     burn_qed("prove", "1 = 1", "--nodes", "0", code=2)
 
@@ -285,7 +291,7 @@ def test_code_of_a_file_is_not_run(tmp_path: Path) -> None:
         file.write_text(text)
         out = burn_qed("prove", file, code=2)
         assert out.stderr.startswith(f"error: {file}: line {line}: {word} runs code")
-        assert "fix: take it out; or, if you would run this file's code, --trust" in out.stderr
+        assert "fix: remove it, or give --trust if you would run this file's code" in out.stderr
         assert out.stdout == ""
         assert file.read_text() == text
     statement = burn_qed("prove", "1 = by_elab return .lit (.natVal 1)", code=2)
@@ -298,10 +304,10 @@ def test_code_of_a_file_is_not_run(tmp_path: Path) -> None:
 def test_code_of_a_file_that_is_trusted(tmp_path: Path) -> None:
     file = tmp_path / "Draft.lean"
     file.write_text('local notation "two" => 2\n#eval two\ntheorem t : two = 2 := by sorry\n')
-    out = run(file, "--trust", code=0)
+    out = run(file, "--trust", *QUICK, code=0)
     assert "theorem t : two = 2 := by\n  " in out.stdout
     file.write_text('macro "easy" : tactic => `(tactic| sorry)\ntheorem t : 1 = 2 := by easy\n')
-    out = run(file, "--trust", code=1)
+    out = run(file, "--trust", *QUICK, code=1)
     assert "nothing was proved" in out.stderr
 
 

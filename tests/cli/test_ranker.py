@@ -168,7 +168,7 @@ def test_what_a_directory_is_says_which_policy_is_meant(tmp_path: Path) -> None:
     ],
 )  # fmt: skip
 def test_a_ranker_has_nothing_to_be_set(option: str, value: object) -> None:
-    with pytest.raises(InputError, match="a ranker runs without a GPU and is asked nothing") as refusal:
+    with pytest.raises(InputError, match="do not apply to a ranker") as refusal:
         choice("ranked", **{option: value})  # type: ignore[arg-type]
     assert "leave out" in refusal.value.hint
 
@@ -181,7 +181,7 @@ def test_options_that_do_not_go_together(tmp_path: Path, lean_launch: LaunchSpec
     (tmp_path / "empty").mkdir()
     for options, told in (
         (("--policy", "portfolio", "--model", tmp_path / "ranker"), "the portfolio has no model"),
-        (("--policy", "ranked", "--device", "cpu"), "a ranker runs without a GPU"),
+        (("--policy", "ranked", "--device", "cpu"), "do not apply to a ranker"),
         (
             ("--policy", "ranked", "--model", tmp_path / "empty"),
             f"{tmp_path / 'empty'} holds no ranker",

@@ -65,7 +65,13 @@ def at_work(run: Path) -> tuple[int, str] | None:
 
 
 @pytest.fixture(scope="module")
-def smoked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def hit() -> Counter[tuple[int, str]]:
+    """How often each stage was killed. On a fast machine that is the one after the stage that was meant."""
+    return Counter()
+
+
+@pytest.fixture(scope="module")
+def smoked(tmp_path_factory: pytest.TempPathFactory, hit: Counter[tuple[int, str]]) -> Iterator[Path]:
     """A run that was killed again and again on its way."""
     run = tmp_path_factory.mktemp("smoke") / "run"
     command = [sys.executable, "-P", "-m", "burnqed", "smoke", "--out", str(run)]
@@ -80,6 +86,8 @@ def smoked(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
                 if stage in left:
                     time.sleep(left.pop(stage))
                     kill(process, everything=len(left) % 2 == 0)
+                    if (killed := at_work(run)) is not None:
+                        hit[killed] += 1
                     break
                 time.sleep(0.05)
             else:
@@ -105,11 +113,10 @@ def test_it_is_complete(smoked: Path) -> None:
         assert (smoked / place).is_file(), place
 
 
-def test_nothing_was_done_twice(smoked: Path) -> None:
-    spent = read_spent(smoked)
-    killed = {key for key, took in spent.items() if took.runs > 1}
-    assert killed <= set(KILLED)
-    assert all(took.runs <= 2 for took in spent.values())
+def test_nothing_was_done_twice(smoked: Path, hit: Counter[tuple[int, str]]) -> None:
+    assert {key: took.runs for key, took in read_spent(smoked).items() if took.runs > 1} == {
+        key: 1 + times for key, times in hit.items()
+    }
     searches = [path.parent for path in smoked.glob("**/manifest.json")
                 if json.loads(path.read_text())["command"] in ("search", "negatives")]  # fmt: skip
     assert len(searches) == 6  # two of the teacher, two of iteration 0, two of iteration 1
@@ -164,10 +171,10 @@ def test_status_and_report(smoked: Path, tmp_path: Path) -> None:
     told: dict[str, Any] = json.loads(burn_qed("status", smoked, "--json").stdout)
     assert (told["finished"], told["due"], told["due_command"]) == (True, None, "")
     shown = burn_qed("status", smoked).stdout
-    more = "finished: the baseline and 2 iterations, as asked; one more: burn-qed run --iterations 3"
+    more = "finished: the baseline and 2 iterations; for one more: burn-qed run --iterations 3"
     for word in ("teacher-2", "iteration 1", "against baseline", "undecided: ", more):
         assert word in shown
-    assert "due" not in shown
+    assert "next:" not in shown
     burn_qed("report", smoked, "--out", tmp_path)
     page = (tmp_path / "report.html").read_text()
     assert "iteration 1" in page
@@ -180,7 +187,7 @@ def test_status_and_report(smoked: Path, tmp_path: Path) -> None:
     refused = burn_qed(
         "report", smoked, smoked / "eval_results/iter_0/qed-core", "--out", tmp_path, code=2
     )
-    assert "is drawn alone" in refused.stderr
+    assert "needs a report of its own" in refused.stderr
 
 
 def test_what_is_frozen_stays(smoked: Path, tmp_path: Path) -> None:

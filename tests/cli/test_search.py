@@ -256,7 +256,7 @@ def test_a_disk_that_fills_up(index: Path, undisturbed: tuple[Path, str], tmp_pa
     assert "Traceback" not in told
     broken = re.search(r"error: cannot write (\S+/part-\d+\.parquet): File too large", told)
     assert broken is not None, told
-    assert "fix: files may not be that large there" in told
+    assert "fix: the file is too large" in told
     assert "what was saved before is kept" in told
     assert not Path(broken[1]).exists()
     assert not list(out.glob("**/*.tmp"))
@@ -274,7 +274,7 @@ def test_a_disk_that_is_full_from_the_beginning(index: Path, tmp_path: Path) -> 
     )  # fmt: skip
     assert done.returncode == 3
     assert f"cannot write {tmp_path / 'run' / 'manifest.json'}: File too large" in done.stderr
-    assert "fix: files may not be that large there" in done.stderr
+    assert "fix: the file is too large" in done.stderr
     assert list((tmp_path / "run").iterdir()) == []
 
 
@@ -339,7 +339,7 @@ def test_other_theorems_are_another_run(
 def test_a_run_is_not_begun_twice(index: Path, undisturbed: tuple[Path, str]) -> None:
     done = refused(index, undisturbed[0])
     assert f"{undisturbed[0]} holds a run already" in done.stderr
-    assert "fix: --resume goes on with it" in done.stderr
+    assert "fix: continue it with --resume" in done.stderr
 
 
 @pytest.mark.lean
@@ -374,7 +374,7 @@ def test_a_summary_of_nothing(tmp_path: Path) -> None:
     [
         ("theorem a : 1 = 1", "is not JSON"),
         ({}, None),
-        ([], "has no theorem in it"),
+        ([], "contains no theorem"),
         ({"theorems": "all"}, "has no list of theorems"),
         ([{"name": "a", "statement": "1 = 1"}, {"name": "b"}], "theorem 2 (b) has no statement"),
         ([{"name": "same", "statement": f"{i} = 1"} for i in range(2)], "the name same comes twice"),

@@ -62,7 +62,7 @@ def test_a_server_is_asked_and_stopped(model: Path) -> None:
         assert httpx.get(f"{about['url']}/health", trust_env=False).json() == {"status": "ok"}
         with ServedEncoder(about["url"], local.name) as encoder:
             assert encoder.encode(STATES) == pytest.approx(local.encode(STATES), abs=1e-6)
-        with pytest.raises(InputError, match="pooling is last, and mean is wanted"):
+        with pytest.raises(InputError, match="pooling is last, but should be mean"):
             ServedEncoder(about["url"], LocalEncoder(load(model, "cpu", "float32")).name)
         process.send_signal(signal.SIGTERM)
         assert process.wait(60) == 143
@@ -95,7 +95,7 @@ def until_busy(url: str) -> None:
 
 
 def test_what_is_wrong_is_told(model: Path, tmp_path: Path) -> None:
-    assert "no pooling max" in refused("--model", model, "--pooling", "max")
+    assert "unknown pooling max" in refused("--model", model, "--pooling", "max")
     assert "no number format gguf" in refused("--model", model, "--dtype", "gguf")
     assert "absent" in refused("--model", tmp_path / "absent", "--port", "0")
     assert "cannot listen on 192.0.2.1" in refused("--model", model, "--host", "192.0.2.1")

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import burnqed.__main__
@@ -40,6 +40,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("shell")
 
 
+@settings(deadline=None)  # it starts a shell
 @given(st.lists(words.filter(lambda word: word not in ("--", "--resume")), max_size=3))
 def test_a_shell_gives_back_what_was_typed(folder: Path, arguments: list[str]) -> None:
     assert after_a_shell(to_resume(["eval", *arguments]), folder) == ["eval", *arguments, "--resume"]

@@ -124,7 +124,7 @@ def test_the_last_line_has_the_last_evaluation(tmp_path: Path, inputs: Path) -> 
 
 
 def test_a_training_that_ends_early_has_a_last_line(capsys: pytest.CaptureFixture[str]) -> None:
-    with Watch[StepMetrics](lambda told: f"val {told.val_loss}", shown=True) as watch:
+    with Watch(lambda told: f"val {told.val_loss}", shown=True) as watch:
         for step in (1, 2, 3):
             watch.told(StepMetrics(step, 100, 1.0, float(step), 1.0))
     assert capsys.readouterr().err.splitlines() == ["step 1/100: val 1.0", "step 3/100: val 3.0"]
@@ -177,9 +177,9 @@ def test_a_model_from_nothing_is_trained_and_exported(tmp_path: Path, inputs: Pa
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--method", "half"), "no method half"),
-        (("--dtype", "fp8"), "no dtype fp8"),
-        (("--load", "int8", "--method", "lora"), "no load int8"),
+        (("--method", "half"), "unknown method half"),
+        (("--dtype", "fp8"), "unknown dtype fp8"),
+        (("--load", "int8", "--method", "lora"), "unknown load int8"),
         (("--load", "nf4"), "four bits cannot be trained"),
         (("--prompt", "shout"), "no prompt format shout"),
         (("--base", "nano", "--method", "lora"), "random weights"),

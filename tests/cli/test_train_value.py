@@ -133,7 +133,7 @@ def test_a_temperature_at_its_bound_is_a_bad_end(tmp_path: Path, inputs: Path) -
 
 
 def test_what_is_wrong_is_told(tmp_path: Path, inputs: Path) -> None:
-    with pytest.raises(InputError, match="no pooling max"):
+    with pytest.raises(InputError, match="unknown pooling max"):
         invoke(inputs, tmp_path / "out", "--pooling", "max")
     with pytest.raises(InputError, match="has no trajectories"):
         invoke(inputs, tmp_path / "out", "--data", str(tmp_path))

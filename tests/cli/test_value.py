@@ -91,14 +91,14 @@ def test_a_head_on_words_guides_without_a_model(place: Path, tmp_path: Path) -> 
 def test_one_that_ranks_no_better_is_not_used_and_the_user_is_told(place: Path, tmp_path: Path) -> None:
     done, manifest = search(place, tmp_path / "run", "--value", place / "no-better")
     assert done.exit_code == 0
-    assert "goes by log-probability alone" in done.stderr
+    assert "uses log-probability alone" in done.stderr
     assert manifest["value_used"] is False
     assert all(row.energy is None for row in iter_rows(tmp_path / "run" / "trajectories"))
     assert manifest["temperature"] == 0
     done, manifest = search(
         place, tmp_path / "anyway", "--value", place / "no-better", "--value-anyway"
     )
-    assert "used all the same" in done.stderr
+    assert "it is used anyway" in done.stderr
     assert manifest["value_used"] is True
 
 
@@ -135,7 +135,7 @@ def test_a_head_of_another_encoder_is_refused(place: Path, tmp_path: Path) -> No
     tiny_llama(tmp_path / "other", seed=1)
     with pytest.raises(InputError, match="model"):
         search(place, tmp_path / "run", "--value", place / "better", "--encoder", tmp_path / "other")
-    with pytest.raises(InputError, match="no value model"):
+    with pytest.raises(InputError, match="needs a value model"):
         search(place, tmp_path / "run", "--encoder", tmp_path / "other")
     with pytest.raises(InputError, match="--ablate"):
         run("eval", place / "set.json", "--ablate", "--out", tmp_path / "run")

@@ -42,10 +42,10 @@ def test_what_is_given_takes_its_place_and_the_rest_stays(tmp_path: Path) -> Non
 @pytest.mark.parametrize(
     ("text", "said", "hint"),
     [
-        ("[engin]\n", "no section engin", "did you mean engine?"),
-        ("[engine]\ncylinder = 3", "no setting cylinder", "did you mean cylinders?"),
-        ("[engine]\nzzz = 3", "no setting zzz", "there are: cylinders"),
-        ("engine = 3", "engine is no section", "[engine]"),
+        ("[engin]\n", "unknown section engin", "did you mean engine?"),
+        ("[engine]\ncylinder = 3", "unknown setting cylinder", "did you mean cylinders?"),
+        ("[engine]\nzzz = 3", "unknown setting zzz", "known are: cylinders"),
+        ("engine = 3", "engine is not a section", "[engine]"),
         ('[engine]\ncylinders = "4"', "cylinders is '4'", "a whole number"),
         ("[engine]\ncylinders = true", "cylinders is True", "a whole number"),
         ("[engine]\ncylinders = 4.5", "cylinders is 4.5", "a whole number"),
@@ -84,7 +84,7 @@ def test_settings_come_in_place_of_the_file() -> None:
     "setting", ["engine", "engine.limit", "limit=3", "=3", ".limit=3", "engine.=3"]
 )
 def test_a_setting_that_names_no_key_is_refused(setting: str) -> None:
-    with pytest.raises(InputError, match="no setting"):
+    with pytest.raises(InputError, match="not a setting"):
         overridden({}, [setting])
 
 

@@ -1,18 +1,14 @@
-"""A run's directory: begun once, gone on with only as the same run; files whole or not there."""
+"""A run's directory: begun once, gone on with only as the same run."""
 
 from __future__ import annotations
 
-import json
-import os
-import resource
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
 from burnqed.core.errors import InfrastructureError, InputError
-from burnqed.core.runs import MANIFEST, open_run, publish, read_manifest
+from burnqed.core.runs import MANIFEST, open_run, read_manifest
+from tests.core.test_files import full_disk
 
 ASKED = {"command": "search", "nodes": 100, "seconds": None, "modules": ["Init"]}
 
@@ -46,7 +42,7 @@ def test_where_things_lie_is_told_and_not_compared(tmp_path: Path) -> None:
     for elsewhere in ({"model": "/there/nano"}, {}, None):
         open_run(tmp_path, ASKED, resume=True, places=elsewhere)
         assert read_manifest(tmp_path) == told, "as it began"
-    with pytest.raises(InputError, match=r"another one: nodes was 100, now 1$"):
+    with pytest.raises(InputError, match=r"other settings: nodes was 100, now 1$"):
         open_run(tmp_path, {**ASKED, "nodes": 1}, resume=True, places={"model": "/here/nano"})
 
 
@@ -112,97 +108,9 @@ def test_no_manifest(tmp_path: Path) -> None:
         read_manifest(tmp_path)
 
 
-# -------------------------------------------------------------------------------- publish
-
-
-@contextmanager
-def full_disk() -> Iterator[None]:
-    """No file may grow beyond 100 bytes. Python ignores the signal, so that a write fails.
-
-    For as short as can be: what pytest itself writes may go to a file that is larger.
-    """
-    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
-    try:
-        yield
-    finally:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
-
-
-def test_publish_replaces_the_whole_file(tmp_path: Path) -> None:
-    path = tmp_path / "folder" / "made" / "file.json"
-    publish(path, "a longer text")
-    publish(path, "∀ short")
-    assert path.read_text(encoding="utf-8") == "∀ short"
-    assert [entry.name for entry in path.parent.iterdir()] == ["file.json"]
-
-
-def test_a_folder_that_may_not_be_read_can_be_written_to(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    really = os.open
-
-    def closed(path: object, flags: int, *more: object, **named: object) -> int:
-        if path == tmp_path:
-            raise PermissionError(13, "Permission denied")
-        return really(path, flags, *more, **named)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(os, "open", closed)
-    publish(tmp_path / "file.json", "{}")
-    assert (tmp_path / "file.json").read_text() == "{}"
-
-
-def test_a_full_disk_leaves_what_was_there_and_nothing_else(tmp_path: Path) -> None:
-    path = tmp_path / "file.json"
-    publish(path, "before")
-    told = f"cannot write {path}: File too large"
-    with pytest.raises(InfrastructureError, match=told) as caught, full_disk():
-        publish(path, "x" * 1000)
-    assert "ulimit -f" in caught.value.hint
-    assert path.read_text() == "before"
-    assert [entry.name for entry in tmp_path.iterdir()] == ["file.json"]
-
-
 def test_a_run_that_could_not_begin_can_begin_later(tmp_path: Path) -> None:
     run = tmp_path / "run"
     with pytest.raises(InfrastructureError, match="manifest"), full_disk():
         open_run(run, {**ASKED, "much": "x" * 1000}, resume=False)
     assert list(run.iterdir()) == []
     open_run(run, {"nodes": 1}, resume=False)
-
-
-def test_a_rename_that_fails_leaves_no_temporary_file(tmp_path: Path) -> None:
-    (tmp_path / "taken").mkdir()
-    with pytest.raises(InfrastructureError, match="cannot write"):
-        publish(tmp_path / "taken", "text")
-    assert [entry.name for entry in tmp_path.iterdir()] == ["taken"]
-
-
-def test_a_file_where_a_directory_should_be(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("")
-    with pytest.raises(InfrastructureError, match="cannot write"):
-        publish(tmp_path / "file" / "manifest.json", "{}")
-
-
-def test_text_that_cannot_be_written_leaves_no_temporary_file(tmp_path: Path) -> None:
-    """Not the disk's fault, so it is no InfrastructureError; but it is not to leave litter either."""
-    with pytest.raises(UnicodeEncodeError):
-        publish(tmp_path / "file.json", "\ud800")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_two_processes_do_not_write_the_same_temporary_file(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    seen: set[str] = set()
-    replace = Path.replace
-
-    def look(self: Path, target: Path) -> Path:
-        seen.add(self.name)
-        return replace(self, target)
-
-    monkeypatch.setattr(Path, "replace", look)
-    for pid in (1, 2):
-        monkeypatch.setattr(os, "getpid", lambda pid=pid: pid)
-        publish(tmp_path / "file.json", json.dumps(pid))
-    assert len(seen) == 2

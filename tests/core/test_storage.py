@@ -21,7 +21,7 @@ from tests.rights import bound_by_permissions
         (errno.EACCES, "you may not write to {here}: change its permissions, or write elsewhere"),
         (errno.EPERM, "you may not write to {here}: change its permissions, or write elsewhere"),
         (errno.EROFS, "{here} is on a file system that is read-only: write elsewhere"),
-        (errno.ENOTDIR, "{here} is no folder: write elsewhere"),
+        (errno.ENOTDIR, "{here} is not a folder: write elsewhere"),
         (errno.EISDIR, "{here}/new/file is a folder: write elsewhere"),
         (errno.ENAMETOOLONG, "give it a shorter name"),
         (errno.EIO, "write elsewhere"),

@@ -161,3 +161,11 @@ def test_a_file_that_cannot_be_read(tmp_path: Path) -> None:
     broken.write_text('[{"full_name": "a"', encoding="utf-8")
     with pytest.raises(InputError, match=f"{broken} is not JSON"):
         read_leandojo([broken], "module")
+
+
+def test_what_has_no_name_is_left_out(tmp_path: Path) -> None:
+    read = read_leandojo(
+        [file_of(tmp_path, [theorem("a"), {**theorem("b"), "full_name": None}])], "module"
+    )
+    assert [entry["name"] for entry in read.entries] == ["a"]
+    assert read.left_out == ["theorem 2"]

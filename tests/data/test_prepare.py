@@ -6,6 +6,7 @@ import json
 import os
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -62,6 +63,50 @@ def test_rows_come_out_as_they_went_in(tmp_path: Path) -> None:
     assert list(train(tmp_path / "out")[0]) == ["state", "tactic", "theorem", "depth"]
     assert dropped(report) == {}
     assert report["theorems"] == {"in": 2, "dropped": {}, "left": 2}
+
+
+def test_premises_stay_with_their_step(tmp_path: Path) -> None:
+    """In pairs and in the pool; a row without any looks as it did before there were premises."""
+    rows = [row("a", depth, premises=["Nat.add_comm", 'odd "name"'][: depth % 3]) for depth in range(5)]
+    prepared(tmp_path / "out", write_rows(tmp_path / "x.jsonl", rows))
+    expected = [{k: v for k, v in one.items() if v != []} for one in rows]
+    assert train(tmp_path / "out") == expected
+    pool = read_rows(tmp_path / "out" / "contrastive_pool.jsonl")
+    assert pool == [{**one, "source": "x"} for one in expected]
+    again = prepared(tmp_path / "again", tmp_path / "out" / "tactic_pairs" / "train.jsonl")
+    assert again["files"]["tactic_pairs/train.jsonl"] == {
+        "rows": 5,
+        "sha256": json.loads((tmp_path / "out" / "report.json").read_text())["files"][
+            "tactic_pairs/train.jsonl"
+        ]["sha256"],
+    }
+
+
+def test_tactics_of_mathlibs_are_marked_left_out_or_told_apart(tmp_path: Path) -> None:
+    tactics = {"a": ("intro x", "linarith"), "b": ("intro y", "omega"), "c": ("simp <;> ring", "skip")}
+    given = [row(name, at, tactic=t) for name, two in tactics.items() for at, t in enumerate(two)]
+    marked = {("a", 1): ["linarith"], ("c", 0): ["ring"]}
+    path = write_rows(tmp_path / "x.jsonl", given)
+    report = prepared(tmp_path / "all", path)
+    assert [(one["theorem"], one["depth"], one.get("mathlib")) for one in train(tmp_path / "all")] == [
+        (name, at, marked.get((name, at))) for name in tactics for at in (0, 1)
+    ]
+    said = {"rows": 2, "tactics": {"linarith": 1, "ring": 1}}
+    assert report["sources"]["x"]["mathlib"] == said
+    core = replace(ALL, dialect="core", pool_depth=1)
+    report = prepared(tmp_path / "core", path, rules=core)
+    assert dropped(report) == {"mathlib": 2}
+    assert [one["tactic"] for one in train(tmp_path / "core")] == [
+        "intro x",
+        "intro y",
+        "omega",
+        "skip",
+    ]
+    assert report["pool"] == {"theorems": 1, "rows": 2}, "a proof with a step missing is not whole"
+    prepared(tmp_path / "both", path, rules=replace(ALL, dialect="both"))
+    assert [one["dialect"] for one in train(tmp_path / "both")] == [
+        *["mathlib"] * 2, *["core"] * 2, *["mathlib"] * 2,
+    ]  # fmt: skip
 
 
 def test_a_theorem_with_a_cheat_goes_whole_wherever_its_rows_are(tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_a_line_is_what_a_newline_ends() -> None:
         ('{"name": "t", "formal_statement": " \\n"}', "has no `name` and `formal_statement`"),
         ('{"name": "t", "formal_statement": ["theorem"]}', "has no `name` and `formal_statement`"),
         (line("t", CONE, header=["import Mathlib"]), "has a `header` that is no text"),
-        (line("t", CONE, header="import"), "an `import` names no module"),
+        (line("t", CONE, header="import"), "`import ` in line 1 does not name a module"),
     ],
 )
 def test_the_wrong_line_is_named(bad: str, told: str) -> None:

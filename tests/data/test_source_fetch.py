@@ -208,7 +208,8 @@ def served(folder: Path) -> Iterator[Callable[..., str]]:
 @pytest.fixture
 def dojo(folder: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str, str], SourceInfo]:
     def at(url: str, md5: str) -> SourceInfo:
-        info = replace(leandojo.INFO, rows=6, origin=Archive(url, md5, leandojo.INFO.files))
+        origin = Archive(url, md5, leandojo.INFO.files)
+        info = replace(leandojo.INFO, rows=6, origin=origin, instead=None)
         readers = replace(opening._READERS["leandojo"], info=info)
         monkeypatch.setitem(opening._READERS, "leandojo", readers)
         monkeypatch.setattr(opening, "_PUBLISHED", (readers,))
@@ -239,7 +240,7 @@ def test_an_archive_is_fetched_and_gone_on_with(
     assert record.revision.startswith(f"md5 {md5} of http://")
     assert len(list(read_steps("leandojo"))) == 6
     assert sorted(p.name for p in folder_of(info).iterdir()) == [md5, "source.json"]
-    with pytest.raises(InputError, match="has no revisions"):
+    with pytest.raises(InputError, match="has no other revisions"):
         fetch_source(info, None, "main", Notes())
 
 

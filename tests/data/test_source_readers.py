@@ -30,11 +30,33 @@ def test_leandojo_gives_the_tactics_of_each_theorem(tmp_path: Path) -> None:
     notes = Notes()
     found = list(read_steps(f"leandojo={published(tmp_path, 'leandojo')}", notes))
     assert found == [
-        Step("leandojo", "Nat.a", "⊢ ∀ n, P n", "intro n", 0, "n : ℕ\n⊢ P n"),
-        Step("leandojo", "Nat.a", "n : ℕ\n⊢ P n", "simp", 1, "no goals"),
-        Step("leandojo", "Nat.a#2", "⊢ 1 = 1", "rfl", 0, "no goals"),
+        Step("leandojo", "Nat.a", "⊢ ∀ n, P n", "intro n", 0, "n : ℕ\n⊢ P n", ("a",)),
+        Step("leandojo", "Nat.a", "n : ℕ\n⊢ P n", "simp", 1, "no goals", ("a",)),
+        Step("leandojo", "Nat.a#2", "⊢ 1 = 1", "rfl", 0, "no goals", ("a",)),
     ]
     assert notes.counts == {"rows": 3, "term proofs": 1}
+
+
+def test_leandojo_says_which_premises_a_tactic_names(tmp_path: Path) -> None:
+    """By their whole names, each once, in the order of the text; a tactic may name none."""
+    rw, simp = tactic("rw [comm, comm, zero]", "⊢ a"), tactic("simp", "⊢ b")
+    rw["annotated_tactic"][1] = [{"full_name": n} for n in ("mul_comm", "mul_comm", "Nat.zero")]
+    simp["annotated_tactic"][1] = []
+    path = write(tmp_path / "train.json", [dojo("t", rw, simp)])
+    found = list(read_steps(f"leandojo={path}"))
+    assert [step.premises for step in found] == [("mul_comm", "Nat.zero"), ()]
+
+
+def test_a_theorem_of_leandojo_may_be_without_a_name_if_it_has_no_tactics(tmp_path: Path) -> None:
+    """As five of the published file are."""
+    nameless = {**dojo(""), "full_name": None}
+    notes = Notes()
+    read = list(read_steps(f"leandojo={write(tmp_path / 'a.json', [nameless, *LEANDOJO])}", notes))
+    assert len(read) == 3
+    assert notes.counts == {"rows": 4, "term proofs": 2}
+    path = write(tmp_path / "b.json", [{**dojo("", tactic("simp", "⊢ a")), "full_name": None}])
+    with pytest.raises(InputError, match=r"row 1: `full_name` has no value, and there are tactics"):
+        list(read_steps(f"leandojo={path}"))
 
 
 def test_leandojo_may_say_the_statement(tmp_path: Path) -> None:
@@ -50,8 +72,17 @@ def test_leandojo_may_say_the_statement(tmp_path: Path) -> None:
         ("simp", "tactic 2 of `traced_tactics` is not an object"),
         ({"tactic": "simp", "state_before": "⊢ a", "state_after": ""}, "lacks `annotated_tactic`"),
         ({**tactic("simp", "⊢ a"), "time": 3}, "has unknown `time`"),
-        (tactic("", "⊢ a"), "has a `tactic` that is no text, or empty"),
-        ({**tactic("simp", "⊢ a"), "state_before": None}, "has a `state_before` that is no text"),
+        (tactic("", "⊢ a"), "has a `tactic` that is not text, or is empty"),
+        ({**tactic("simp", "⊢ a"), "state_before": None}, "has a `state_before` that is not text"),
+        (
+            {**tactic("simp", "⊢ a"), "annotated_tactic": ["simp"]},
+            "has an `annotated_tactic` that is not",
+        ),
+        ({**tactic("simp", "⊢ a"), "annotated_tactic": ["a", [{"name": "a"}]]}, "a list of premises"),
+        (
+            {**tactic("simp", "⊢ a"), "annotated_tactic": ["a", [{"full_name": 3}]]},
+            "a list of premises",
+        ),
     ],
 )
 def test_a_bad_tactic_of_leandojo_is_named(tmp_path: Path, wrong: Any, said: str) -> None:

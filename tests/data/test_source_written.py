@@ -11,7 +11,7 @@ import pytest
 from burnqed.core.errors import InputError
 from burnqed.data.sources.open import open_source, read_proofs, read_steps
 from burnqed.data.sources.rows import Notes
-from burnqed.data.steps import Step, WholeProof
+from burnqed.data.steps import Step, WholeProof, write_steps
 from burnqed.data.trace_store import FileTrace, TraceRow, open_trace
 from tests.data.rows import proof_of, row, write_rows
 
@@ -23,6 +23,20 @@ def test_a_step_is_what_its_row_says(tmp_path: Path) -> None:
     assert first == Step("mine", "a", given[0]["state"], "simp", 0)
     assert (second.source, second.after, second.depth) == ("elsewhere", "no goals", 1)
     assert {step.source for step in read_steps(f"named={path}")} == {"named"}
+
+
+def test_premises_are_names_and_older_files_have_none(tmp_path: Path) -> None:
+    given = [row("a", premises=["Nat.add_comm", "foo"]), row("b", premises=None), row("c")]
+    path = write_rows(tmp_path / "mine.jsonl", given)
+    assert [step.premises for step in read_steps(str(path))] == [("Nat.add_comm", "foo"), (), ()]
+    pq.write_table(pa.Table.from_pylist(given), tmp_path / "x.parquet")
+    first = next(read_steps(str(tmp_path / "x.parquet")))
+    assert first.premises == ("Nat.add_comm", "foo")
+    write_steps(tmp_path / "again.jsonl", read_steps(f"mine={path}"))
+    assert list(read_steps(f"mine={tmp_path / 'again.jsonl'}")) == list(read_steps(f"mine={path}"))
+    bad = write_rows(tmp_path / "bad.jsonl", [row("a", premises=["fine", 3])])
+    with pytest.raises(InputError, match=r"line 1: `premises` is not a list of names"):
+        list(read_steps(str(bad)))
 
 
 def test_parquet_says_the_same_as_json_lines(tmp_path: Path) -> None:

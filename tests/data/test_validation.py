@@ -97,13 +97,16 @@ async def test_what_was_recorded_here_replays_and_is_equal(
     lean_pool: Pool, names: KnownNames, proofs: dict[str, list[Step]]
 ) -> None:
     for steps in proofs.values():
-        assert await replayed(lean_pool, names, steps) == Replayed(True, True)
+        found = await replayed(lean_pool, names, steps)
+        assert found == Replayed(True, True, steps=tuple(steps))
         # Data often begins behind the first `intro`: the statement is read off the hypotheses.
         later = [replace(step, depth=step.depth - 1) for step in steps[1:]]
-        assert await replayed(lean_pool, names, later) == Replayed(True, True)
+        assert await replayed(lean_pool, names, later) == Replayed(True, True, steps=tuple(later))
         # Steps at one of several goals, with the others not shown.
         focused = [replace(step, state=goals_of(step.state)[0]) for step in steps]
-        assert await replayed(lean_pool, names, focused) == Replayed(True, True)
+        again = await replayed(lean_pool, names, focused)
+        assert (again.replays, again.equal) == (True, True)
+        assert [step.state for step in again.steps] == [step.state for step in focused]
 
 
 @pytest.mark.lean
@@ -220,6 +223,26 @@ async def test_a_run_is_kept_resumed_and_reported(
     assert counts == {"lemma rename": 1, "pretty-printer drift": 1}
     assert told["categories"]["lemma rename"]["examples"][0]["theorem"] == "renamed"
     assert told["strata"]["5-8"] == {"there": 3, "drawn": 3, "tried": 3, "replay": 3, "equal": 3}
+
+
+@pytest.mark.lean
+async def test_a_proof_that_replays_may_be_refused_by_the_judge(
+    lean_pool: Pool, names: KnownNames, proofs: dict[str, list[Step]], tmp_path: Path
+) -> None:
+    focused = [replace(step, state=goals_of(step.state)[0]) for step in proofs["both"]]
+    # Each step says at which goal it is used. As a text, in this order, they prove nothing.
+    turned = [*focused[:3], replace(focused[4], depth=3), replace(focused[3], depth=4)]
+    goal = Theorem("both", Proposition(AND))
+    asked = [Proof("good", "5-8", focused, goal), Proof("turned", "5-8", turned, goal)]
+    with open_ledger(tmp_path / "proofs.jsonl", pytest.fail) as ledger:
+        sorter = Sorter(names, load_fixes())
+        stop = asyncio.Event()
+        await validate(lean_pool, asked, sorter, ledger, lambda _: None, stop, lean_pool)
+        rows = {key: ledger.row(key) for key in ("good", "turned")}
+    assert (rows["good"]["outcome"], rows["good"]["judged"]) == ("replays", "accepted")
+    assert rows["turned"]["outcome"] == "fails"
+    assert rows["turned"]["judged"].startswith("it does not compile")
+    assert "the judge refuses it" in rows["turned"]["detail"]
 
 
 # ------------------------------------------------------------------------------------ without Lean

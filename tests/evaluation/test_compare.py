@@ -202,7 +202,7 @@ def test_no_common_budget() -> None:
 
 @pytest.mark.parametrize("labelled", [[], [("A", result_of(FIRST))]])
 def test_too_few(labelled: list[tuple[str, IterationResult]]) -> None:
-    with pytest.raises(InputError, match="no comparison"):
+    with pytest.raises(InputError, match="only one result"):
         compare(labelled)
 
 

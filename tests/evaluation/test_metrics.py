@@ -65,7 +65,7 @@ def test_wilson_moves_with_the_rate_and_narrows_with_the_total(given: tuple[int,
 
 @pytest.mark.parametrize(("solved", "total"), [(-1, 5), (6, 5), (1, 0)])
 def test_no_rate(solved: int, total: int) -> None:
-    with pytest.raises(ValueError, match="is no rate"):
+    with pytest.raises(ValueError, match="is not a rate"):
         wilson(solved, total)
 
 
@@ -98,7 +98,7 @@ def test_mcnemar_of_any_counts(gained: int, lost: int) -> None:
 
 
 def test_mcnemar_of_no_counts() -> None:
-    with pytest.raises(ValueError, match="not negative"):
+    with pytest.raises(ValueError, match="cannot be negative"):
         mcnemar(-1, 3)
 
 

@@ -142,7 +142,7 @@ def test_budgets_are_read_in_order(tmp_path: Path) -> None:
 )
 def test_json_that_is_no_result(tmp_path: Path, content: Any) -> None:
     (tmp_path / RESULT).write_text(json.dumps(content))
-    with pytest.raises(InputError, match="is not an evaluation's result") as told:
+    with pytest.raises(InputError, match="is not the result of an evaluation") as told:
         read_result(tmp_path)
     assert "burn-qed eval" in told.value.hint
 

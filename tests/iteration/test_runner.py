@@ -2,20 +2,42 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import os
+import signal
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 from tests.trajectories.samples import record
 
-from burnqed.core.errors import InfrastructureError, InputError
-from burnqed.iteration import directory, rounds
+from burnqed.core.config import as_content, from_json
+from burnqed.core.errors import (
+    ConfigError,
+    InfrastructureError,
+    InputError,
+    LeanStartError,
+)
+from burnqed.iteration import directory, execute, rounds
 from burnqed.iteration.config import Config, read_config
 from burnqed.iteration.directory import locked, log_of, read_done, read_record, read_spent, record_of
+from burnqed.iteration.outcome import (
+    Done,
+    Failed,
+    Outcome,
+    failure,
+    read_outcome,
+    write_outcome,
+)
 from burnqed.iteration.plan import due
 from burnqed.iteration.rounds import set_aside
-from burnqed.iteration.runner import last_error, run_stage
-from burnqed.iteration.stages import Stage
+from burnqed.iteration.runner import last_line, run_stage
+from burnqed.iteration.specs import Export, Index, Pairs, Search, Stage
+from burnqed.iteration.watching import Log
+from burnqed.prover.config import IndexConfig, PairsConfig, SearchConfig
 from burnqed.trajectories.store import open_writer
 
 
@@ -42,24 +64,31 @@ def run(place: Path, stage: Stage) -> Looking:
     return looking
 
 
-LISTING = Stage(0, "listing", ("data", "benchmarks"), "theorems/none.json")
-NOTHING = ("pairs", "searched", "--out", "x.jsonl")
-WRONG = Stage(0, "wrong", ("data", "index", "--theorems", "absent", "--out", "x.json"), "x.json")
+LISTING = Stage(
+    0, "listing", Index(config=IndexConfig(theorems="qed-core"), out=Path("theorems/all.json"))
+)
+NOTHING = Pairs(runs=(Path("searched"),), config=PairsConfig(), out=Path("x.jsonl"))
+WRONG = Stage(0, "wrong", Index(config=IndexConfig(theorems="absent"), out=Path("x.json")))
 
 
 def test_a_stage_that_ends_well_is_done(tmp_path: Path) -> None:
     looking = run(tmp_path, LISTING)
     assert looking.told == ["listing begun", "listing done: "]
     assert read_done(tmp_path) == {(0, "listing"): "done"}
-    assert "qed-core" in log_of(tmp_path, LISTING).read_text()
-    assert log_of(tmp_path, LISTING).read_text().startswith("$ burn-qed data benchmarks\n")
+    shown = "burn-qed data index --theorems qed-core --out theorems/all.json"
+    log = log_of(tmp_path, LISTING)
+    assert log.read_text() == f"$ {shown}\n150 of 150 theorems in theorems/all.json\n"
+    assert last_line(log) == "150 of 150 theorems in theorems/all.json"
+    assert read_record(record_of(tmp_path, 0, "listing"))["command"] == shown
+    assert from_json(Stage, (tmp_path / "specs/iter_0/listing.json").read_bytes()) == LISTING
+    assert read_outcome(tmp_path / "outcomes/iter_0/listing.json") == Done()
     spent = read_spent(tmp_path)[0, "listing"]
     assert spent.runs == 1
     assert 0 < spent.seconds < 60
 
 
 def test_one_whose_input_is_wrong_ends_the_run_and_is_not_done(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"wrong failed with exit code 2: .*absent") as caught:
+    with pytest.raises(InputError, match=r"wrong failed: .*absent") as caught:
         run(tmp_path, WRONG)
     assert str(log_of(tmp_path, WRONG)) in caught.value.hint
     assert read_done(tmp_path) == {}
@@ -69,80 +98,193 @@ def test_one_whose_input_is_wrong_ends_the_run_and_is_not_done(tmp_path: Path) -
 def test_where_the_run_can_do_without_it_is_skipped_with_the_reason(tmp_path: Path) -> None:
     with open_writer(tmp_path / "searched" / "trajectories") as writer:
         writer.add(record(1, 2), [])
-    optional = Stage(1, "pairs", NOTHING, "x.jsonl", optional=True)
+    optional = Stage(1, "pairs", NOTHING, optional=True)
     looking = run(tmp_path, optional)
     assert read_done(tmp_path) == {(1, "pairs"): "skipped"}
     why = read_record(record_of(tmp_path, 1, "pairs"))["why"]
     assert "nothing was proved by a search" in why
     assert looking.told[-1] == f"pairs skipped: {why}"
-    with pytest.raises(InfrastructureError, match="pairs failed with exit code 1"):
-        run(tmp_path, Stage(2, "pairs", NOTHING, "x.jsonl"))
+    with pytest.raises(InfrastructureError, match="pairs failed: nothing was proved"):
+        run(tmp_path, Stage(2, "pairs", NOTHING))
 
 
 def test_a_bug_is_never_a_reason_to_skip(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It ends with the same exit code, and with a traceback."""
+    """It ends with the same exit code, and before anything could be written down."""
     (tmp_path / "broken").mkdir()
     (tmp_path / "broken" / "burnqed").mkdir()
     (tmp_path / "broken" / "burnqed" / "__init__.py").write_text("raise RuntimeError('a bug')")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path / "broken"))
-    with pytest.raises(InfrastructureError, match="exit code 1: RuntimeError: a bug"):
-        run(tmp_path, Stage(1, "pairs", NOTHING, "x.jsonl", optional=True))
+    stage = Stage(1, "pairs", NOTHING, optional=True)
+    with pytest.raises(InfrastructureError, match="pairs ended with exit code 1 before") as caught:
+        run(tmp_path, stage)
+    assert str(log_of(tmp_path, stage)) in caught.value.hint
+    assert "RuntimeError: a bug" in log_of(tmp_path, stage).read_text()
+
+
+def test_nor_is_one_that_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def bug(*_: object, **__: object) -> None:
+        raise RuntimeError("a bug")
+
+    monkeypatch.setattr(execute, "pairs", bug)
+    outcome, code = perform(written(tmp_path, Stage(1, "pairs", NOTHING, optional=True)))
+    assert outcome == Failed(type="RuntimeError", text="RuntimeError: a bug")
+    assert (outcome.kind, code) == (InfrastructureError, 1)
+
+
+def test_errors_keep_their_type_their_text_and_their_fix(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def lost(*_: object, **__: object) -> None:
+        raise LeanStartError("it did not start", hint="try again")
+
+    monkeypatch.setattr(execute, "pairs", lost)
+    outcome, code = perform(written(tmp_path, Stage(1, "pairs", NOTHING)))
+    wanted = Failed(type="LeanStartError", text="it did not start", hint="try again", exit_code=3)
+    assert (outcome, code) == (wanted, 3)
+    write_outcome(tmp_path / "outcome.json", outcome)
+    assert read_outcome(tmp_path / "outcome.json") == wanted
+    assert wanted.kind is InfrastructureError
+    assert failure(ConfigError("x")).kind is InputError
+
+
+def test_a_specification_that_nobody_can_read_is_an_error(tmp_path: Path) -> None:
+    file = written(tmp_path, LISTING)
+    file.write_text(file.read_text().replace('"theorems"', '"theoremz"', 1))
+    outcome, code = perform(file)
+    assert isinstance(outcome, Failed)
+    assert "theoremz" in outcome.text
+    assert code == 1
+
+
+def written(place: Path, stage: Stage) -> Path:
+    file = place / "stage.json"
+    file.write_bytes(msgspec.json.encode(as_content(stage)))
+    return file
+
+
+def perform(file: Path) -> tuple[Outcome, int]:
+    return execute.perform(file, resume=False)
+
+
+class Killing(Looking):
+    """Somebody else ends the stage's process: a kill, a processor that is too old, no memory left."""
+
+    def __init__(self, number: signal.Signals) -> None:
+        super().__init__()
+        self.number = number
+
+    def looked(self, stage: Stage, last_line: str) -> None:
+        for child in children(os.getpid()):
+            if b"burnqed.iteration.child" in Path(f"/proc/{child}/cmdline").read_bytes():
+                os.kill(child, self.number)
+
+
+def children(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(child) for task in tasks for child in (task / "children").read_text().split()]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="it looks for processes in /proc")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGILL])
+def test_one_that_dies_is_named_with_its_signal_and_its_log(
+    tmp_path: Path, number: signal.Signals
+) -> None:
+    stage = Stage(0, "listing", LISTING.spec, optional=True)
+    run(tmp_path, stage)
+    record_of(tmp_path, 0, "listing").unlink()  # what it said the time before is no outcome of this
+    with (
+        locked(tmp_path, silent) as lock,
+        pytest.raises(InfrastructureError, match=f"listing was killed by {number.name}") as caught,
+    ):
+        run_stage(tmp_path, stage, lock, Killing(number), lambda: None)
+    assert str(log_of(tmp_path, stage)) in caught.value.hint
+    assert read_done(tmp_path) == {}
+
+
+def test_one_that_is_asked_to_stop_is_not_done(tmp_path: Path) -> None:
+    looking = Looking()
+    with locked(tmp_path, silent) as lock:
+        ended = run_stage(tmp_path, LISTING, lock, looking, lambda: signal.SIGTERM)
+    assert ended.signal == signal.SIGTERM
+    assert looking.told[-1] == "listing stopped: "
+    assert read_done(tmp_path) == {}
 
 
 def test_bad_input_is_never_a_reason_to_skip(tmp_path: Path) -> None:
-    wrong = Stage(1, "wrong", WRONG.command, WRONG.out, optional=True)
+    wrong = Stage(1, "wrong", WRONG.spec, optional=True)
     with pytest.raises(InputError, match="absent"):
         run(tmp_path, wrong)
     assert read_done(tmp_path) == {}
 
 
-def test_a_wrong_option_is_never_a_reason_to_skip(tmp_path: Path) -> None:
-    typo = Stage(0, "typo", ("data", "benchmarks", "--jsno"), "x.json", optional=True)
-    with pytest.raises(InputError, match="No such option: --jsno"):
-        run(tmp_path, typo)
-    assert read_done(tmp_path) == {}
-
-
 def test_what_is_there_whole_is_not_made_again(tmp_path: Path) -> None:
     """Killed after the last rename, and before the record: making it again would be refused."""
-    stage = Stage(0, "wrong", WRONG.command, "model", whole=True)
-    with pytest.raises(InputError):
-        run(tmp_path, stage)
+    stage = Stage(0, "export", Export(source=Path("absent"), out=Path("model")))
     (tmp_path / "model").mkdir()
-    assert run(tmp_path, stage).told == ["wrong done: it was there"]
-    assert read_done(tmp_path) == {(0, "wrong"): "done"}
+    assert run(tmp_path, stage).told == ["export done: it was there"]
+    assert read_done(tmp_path) == {(0, "export"): "done"}
+    assert not log_of(tmp_path, stage).exists(), "no process was begun"
 
 
 @pytest.mark.lean
-def test_an_error_code_of_one_that_came_to_its_end_is_no_failure(tmp_path: Path) -> None:
-    """A search says with its code that some theorems failed, and with its summary that it ended."""
+def test_an_error_of_one_that_came_to_its_end_is_no_failure(tmp_path: Path) -> None:
+    """A search counts the theorems that failed, and the run goes on."""
     unread = {"theorems": [{"name": "odd", "statement": "", "error": "nobody can read it"}]}
     (tmp_path / "odd.json").write_text(json.dumps(unread))
-    command = ("search", "odd.json", "--nodes", "1", "--policy", "portfolio", "--out",
-               "searched")  # fmt: skip
-    looking = run(tmp_path, Stage(0, "search-1", command, "searched", resumes=True))
-    assert looking.told[-1].startswith("search-1 done: with errors")
+    config = SearchConfig(nodes=1, policy="portfolio")
+    spec = Search(theorems="odd.json", config=config, out=Path("searched"))
+    looking = run(tmp_path, Stage(0, "search-1", spec))
+    assert looking.told[-1] == "search-1 done: with errors, which are counted: unreadable 1"
+    assert (tmp_path / "searched" / "summary.json").is_file()
 
 
-def test_a_summary_from_before_is_no_end_of_this_time(tmp_path: Path) -> None:
-    """Whoever is refused must not count as done because another was done there once."""
-    stage = Stage(0, "wrong", WRONG.command, "searched", resumes=True)
-    (tmp_path / "searched").mkdir()
-    (tmp_path / "searched" / "summary.json").write_text("{}")
+def test_what_was_done_there_once_is_not_done_now(tmp_path: Path) -> None:
+    """An outcome of a time before is gone before the stage begins."""
+    write_outcome(tmp_path / "outcomes/iter_0/wrong.json", Done())
     with pytest.raises(InputError):
-        run(tmp_path, stage)
+        run(tmp_path, WRONG)
     assert read_done(tmp_path) == {}
 
 
-def test_the_last_error_is_of_this_time(tmp_path: Path) -> None:
+def test_the_last_line_is_of_this_time(tmp_path: Path) -> None:
     log = tmp_path / "log"
-    log.write_text("$ burn-qed x\nerror: old\n  fix: that\n$ burn-qed x --resume\nworking\n")
-    assert last_error(log) == "working"
-    log.write_text("$ burn-qed x\nsome\nerror: new\n  fix: this\n")
-    assert last_error(log) == "error: new; fix: this"
-    log.write_text("$ burn-qed x\n╭─ Error ──╮\n│ No such option: --y  │\n╰──────────╯\n")
-    assert last_error(log) == "No such option: --y"
-    assert last_error(tmp_path / "absent") == ""
+    log.write_text("$ burn-qed x\nerror: old\n$ burn-qed x --resume\n")
+    assert last_line(log) == ""
+    log.write_text("$ burn-qed x\nsome\n1 of 2\r2 of 2\n")
+    assert last_line(log) == "2 of 2"
+    assert last_line(tmp_path / "absent") == ""
+
+
+@pytest.fixture
+def handlers() -> Iterator[None]:
+    """Signals as they were, after the test."""
+    numbers = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.getsignal(number) for number in numbers]
+    yield
+    for number, handler in zip(numbers, before, strict=True):
+        signal.signal(number, handler)
+
+
+@pytest.mark.usefixtures("handlers")
+def test_a_signal_asks_a_stage_to_save_and_to_end() -> None:
+    training, searching = Log(), Log()
+    training.listen()
+    assert not training.stop()
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert training.stop()
+
+    async def search() -> None:
+        stop = searching.stopping()
+        assert not stop.is_set()
+        os.kill(os.getpid(), signal.SIGINT)
+        await asyncio.wait_for(stop.wait(), 5)
+
+    async def second_half() -> bool:
+        return searching.stopping().is_set()
+
+    asyncio.run(search())
+    os.kill(os.getpid(), signal.SIGTERM)
+    assert asyncio.run(second_half()), "what was stopped between two searches begins no other"
 
 
 # ------------------------------------------------------------------------------- what is kept
@@ -194,7 +336,7 @@ def test_a_reset_moves_iterations_and_keeps_what_the_teacher_found(tmp_path: Pat
 
 def test_what_was_reset_counts_as_never_begun(tmp_path: Path) -> None:
     def work(iteration: int, name: str) -> None:
-        stage = Stage(iteration, name, ("doctor",), "")
+        stage = Stage(iteration, name, LISTING.spec)
         directory.note(tmp_path, stage, "begun")
         directory.note(tmp_path, stage, "ended", 0)
 
@@ -241,7 +383,7 @@ def test_a_run_is_finished_when_all_that_was_asked_for_is_done(tmp_path: Path) -
     assert standing() == (False, (2, "policy")), "more was asked for later"
     directory.note_asked(tmp_path, 2)
     assert standing() == (True, None)
-    directory.write_record(tmp_path, Stage(2, "policy", ("train", "policy"), ""), "skipped")
+    directory.write_record(tmp_path, Stage(2, "policy", LISTING.spec), "skipped")
     assert standing()[0] is False, "what was begun is not finished"
     set_aside(tmp_path, 1)
     assert standing() == (False, (1, "policy")), "what was set aside is due again"

@@ -1,11 +1,14 @@
-"""The plan: which commands an iteration is made of, and which one is due."""
+"""The plan: which stages an iteration is made of, and which one is due."""
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
+from tests.iteration.plans import RANKED, Done, walk
 
 from burnqed.core.errors import InputError
 from burnqed.iteration.config import (
@@ -13,42 +16,40 @@ from burnqed.iteration.config import (
     Data,
     Eval,
     Policy,
-    Run,
     Search,
     Teacher,
     Value,
     check,
+    from_content,
     read_config,
 )
 from burnqed.iteration.history import BASELINE
 from burnqed.iteration.plan import complete, due, first_incomplete
-from burnqed.iteration.stages import Stage, Status, stages
+from burnqed.iteration.settings import PolicySettings, SearchSettings
+from burnqed.iteration.specs import Evaluate, Fetch, Pairs, Spec, Stage, TrainRanker
+from burnqed.iteration.specs import Search as SearchSpec
+from burnqed.iteration.stages import stages
 from burnqed.training.nano import SIZES
-
-Done = dict[tuple[int, str], Status]
-
-
-def walk(config: Config, last: int, skip: frozenset[str] = frozenset()) -> list[Stage]:
-    """Every stage up to an iteration, in the order in which it falls due; some are skipped."""
-    done: Done = {}
-    walked = []
-    for number in range(BASELINE, last + 1):
-        while (following := due(config, number, done)) is not None:
-            stage = following.stage
-            skipped = bool(following.without) or stage.name in skip
-            done[stage.key] = "skipped" if skipped else "done"
-            if not skipped:
-                walked.append(stage)
-    assert first_incomplete(config, done, last) is None
-    return walked
 
 
 def named(walked: list[Stage], iteration: int) -> list[str]:
     return [stage.name for stage in walked if stage.iteration == iteration]
 
 
-def option(stage: Stage, name: str) -> list[str]:
-    return [value for key, value in zip(stage.command, stage.command[1:], strict=False) if key == name]
+def asked(stage: Stage) -> Any:
+    """The settings of what it does."""
+    assert not isinstance(stage.spec, Fetch)
+    return stage.spec.config
+
+
+def paths(*names: str) -> tuple[Path, ...]:
+    return tuple(map(Path, names))
+
+
+def guide(stage: Stage) -> Path | None:
+    """The value model that it asks."""
+    spec = stage.spec
+    return spec.config.value if isinstance(spec, SearchSpec | Evaluate) else None
 
 
 def at(walked: list[Stage], iteration: int, name: str) -> Stage:
@@ -81,73 +82,75 @@ def test_no_stage_comes_twice_and_no_two_write_to_one_place() -> None:
 def test_learning_rates_halve_and_each_training_goes_on_from_the_one_before() -> None:
     walked = walk(Config(), 3)
     trainings = [at(walked, number, "policy") for number in range(4)]
-    assert [option(one, "--lr") for one in trainings] == [
-        ["0.001"],
-        ["0.0005"],
-        ["0.00025"],
-        ["0.000125"],
-    ]
-    assert [option(one, "--base") for one in trainings] == [
-        ["nano"], *([f"checkpoints/llm/iter_{k}/best"] for k in range(3))
+    assert [asked(one).lr for one in trainings] == [0.001, 0.0005, 0.00025, 0.000125]
+    assert [asked(one).base for one in trainings] == [
+        "nano", *(f"checkpoints/llm/iter_{k}/best" for k in range(3))
     ]  # fmt: skip
-    assert [option(one, "--epochs") for one in trainings] == [["12"], ["4"], ["4"], ["4"]]
+    assert [asked(one).epochs for one in trainings] == [12, 4, 4, 4]
 
 
 def test_what_searches_found_comes_more_often_beside_a_sample_of_the_base() -> None:
     walked = walk(Config(), 1)
-    first, second = at(walked, 0, "policy"), at(walked, 1, "policy")
-    assert option(first, "--data") == option(second, "--data") == ["trajectories/teacher/pairs.jsonl"]
-    assert "--extra-data" not in first.command
-    assert option(second, "--extra-data") == ["trajectories/iter_1/pairs.jsonl"]
-    assert option(second, "--extra-weight") == ["10"]
-    assert option(second, "--base-sample") == ["10000"]
-    found = at(walked, 1, "pairs").command
-    assert "trajectories/iter_0/search_1" in found
-    assert "trajectories/iter_0/noise" in found
-    assert not any("teacher" in part for part in found)
+    first, second = asked(at(walked, 0, "policy")), asked(at(walked, 1, "policy"))
+    assert first.data == second.data == paths("trajectories/teacher/pairs.jsonl")
+    assert first.extra_data == ()
+    assert second.extra_data == paths("trajectories/iter_1/pairs.jsonl")
+    assert (second.extra_weight, second.base_sample) == (10, 10000)
+    found = at(walked, 1, "pairs").spec
+    assert isinstance(found, Pairs)
+    assert found.runs == paths(
+        *(f"trajectories/iter_0/{name}" for name in ("search_1", "search_2", "noise"))
+    )
     for stage in (at(walked, 0, "teacher-pairs"), at(walked, 1, "pairs")):
-        assert option(stage, "--without") == ["core-300", "qed-core"]
+        assert asked(stage).without == ("core-300", "qed-core")
 
 
 def test_given_pairs_take_the_teachers_place() -> None:
     walked = walk(Config(data=Data(base=("human.jsonl",))), 1)
     assert not [stage for stage in walked if stage.name.startswith("teacher")]
-    assert option(at(walked, 0, "policy"), "--data") == ["human.jsonl"]
-    assert "--unproved" not in at(walked, 0, "search-1-theorems").command
+    assert asked(at(walked, 0, "policy")).data == paths("human.jsonl")
+    assert asked(at(walked, 0, "search-1-theorems")).unproved == ()
 
 
 def test_each_search_is_on_what_none_before_it_proved() -> None:
     walked = walk(Config(), 1)
-    taught = ["trajectories/teacher/search_1", "trajectories/teacher/search_2"]
-    assert option(at(walked, 0, "teacher-2-theorems"), "--unproved") == taught[:1]
-    assert option(at(walked, 0, "search-1-theorems"), "--unproved") == taught
-    second = at(walked, 0, "search-2-theorems")
-    assert option(second, "--unproved") == [*taught, "trajectories/iter_0/search_1"]
-    assert option(second, "--theorems") == ["trajectories/iter_0/theorems_1.json"]
-    later = option(at(walked, 1, "search-1-theorems"), "--unproved")
-    own = [f"trajectories/iter_0/{name}" for name in ("search_1", "search_2", "noise")]
-    assert later == [*taught, *own]
-    assert option(at(walked, 1, "search-1-theorems"), "--seed") == ["1"]  # another sample each time
+    taught = paths("trajectories/teacher/search_1", "trajectories/teacher/search_2")
+    assert asked(at(walked, 0, "teacher-2-theorems")).unproved == taught[:1]
+    assert asked(at(walked, 0, "search-1-theorems")).unproved == taught
+    second = asked(at(walked, 0, "search-2-theorems"))
+    assert second.unproved == (*taught, *paths("trajectories/iter_0/search_1"))
+    assert second.theorems == "trajectories/iter_0/theorems_1.json"
+    later = asked(at(walked, 1, "search-1-theorems"))
+    own = paths(*(f"trajectories/iter_0/{name}" for name in ("search_1", "search_2", "noise")))
+    assert later.unproved == (*taught, *own)
+    assert later.seed == 1  # another sample each time
 
 
 def test_noise_is_for_iteration_0_and_value_models_for_those_after() -> None:
     walked = walk(Config(), 2)
-    noise = at(walked, 0, "noise")
-    assert option(noise, "--temperature") == ["1.2"]
-    assert "--noise" in noise.command
-    assert all("--value" not in stage.command for stage in walked if stage.iteration < 1)
+    noise = asked(at(walked, 0, "noise"))
+    assert (noise.temperature, noise.noise) == (1.2, True)
+    assert not any(guide(stage) for stage in walked if stage.iteration < 1)
     for name in ("search-1", "search-2", "eval-core-300"):
-        assert option(at(walked, 1, name), "--value") == ["checkpoints/ebm/iter_1/best"]
-    assert "--ablate" in at(walked, 1, "eval-core-300").command
+        assert guide(at(walked, 1, name)) == Path("checkpoints/ebm/iter_1/best")
+    assert asked(at(walked, 1, "eval-core-300")).ablate
     assert not named(walk(Config(search=Search(noise_nodes=0)), 0), 0)[-1].startswith("noise")
+
+
+def test_what_is_about_a_value_model_waits_for_one() -> None:
+    """A search without one refuses it, and a run must not fail hours later of that."""
+    settings = replace(SearchSettings(), value_anyway=True)
+    walked = walk(Config(search=Search(settings=settings)), 1)
+    for number, name, anyway in ((0, "search-1", False), (0, "noise", False), (1, "search-1", True)):
+        assert asked(at(walked, number, name)).value_anyway is anyway
 
 
 def test_a_run_goes_on_without_what_could_not_be_made() -> None:
     walked = walk(Config(), 2, frozenset({"value", "beside", "pairs"}))
     assert "value" not in named(walked, 1)
-    assert all("--value" not in stage.command for stage in walked)
-    assert all("--ablate" not in stage.command for stage in walked)
-    assert "--extra-data" not in at(walked, 1, "policy").command
+    assert not any(guide(stage) for stage in walked)
+    assert not asked(at(walked, 1, "eval-core-300")).ablate
+    assert asked(at(walked, 1, "policy")).extra_data == ()
     # Nothing left to search: the searches that would need a selection are skipped with it.
     nothing = walk(Config(), 1, frozenset({"search-1-theorems", "search-2-theorems", "noise-theorems"}))
     assert not {"search-1", "search-2", "noise"} & set(named(nothing, 0))
@@ -157,44 +160,37 @@ def test_a_run_goes_on_without_what_could_not_be_made() -> None:
 def test_what_a_stage_is_does_not_change_once_it_is_done() -> None:
     config = Config()
     done: Done = {}
-    commands: dict[tuple[int, str], tuple[str, ...]] = {}
+    due_then: dict[tuple[int, str], Spec] = {}
     for number in range(BASELINE, 3):
         while (following := due(config, number, done)) is not None:
-            commands[following.stage.key] = following.stage.command
+            due_then[following.stage.key] = following.stage.spec
             done[following.stage.key] = "done"
     for number in range(BASELINE, 3):
         for stage in stages(config, number, done):
-            assert stage.command == commands[stage.key], stage.key
+            assert stage.spec == due_then[stage.key], stage.key
 
 
 def test_every_search_for_training_is_looked_at_and_evaluations_are_not() -> None:
     for stage in walk(Config(), 2):
-        searching = stage.command[0] in ("search", "negatives")
-        assert stage.theorems == (stage.command[1] if searching else "")
+        searching = stage.spec.words[0] in ("search", "negatives")
+        assert stage.theorems == (stage.spec.words[1] if searching else "")
 
 
 def test_budgets_rise_with_the_iterations_if_asked() -> None:
     config = Config(search=Search(nodes=(4, 10), escalate=1.5))
     walked = walk(config, 2)
-    assert [option(at(walked, k, "search-2"), "--nodes") for k in range(3)] == [["10"], ["15"], ["22"]]
+    assert [asked(at(walked, k, "search-2")).nodes for k in range(3)] == [10, 15, 22]
 
 
 def test_a_baseline_is_the_base_model_where_it_is_one() -> None:
-    assert "portfolio" in at(walk(Config(), BASELINE), BASELINE, "eval-qed-core").command
+    assert asked(at(walk(Config(), BASELINE), BASELINE, "eval-qed-core")).policy == "portfolio"
     config = Config()
     config = replace(config, policy=replace(config.policy, base="smollm2"))
-    command = at(walk(config, BASELINE), BASELINE, "eval-qed-core")
-    assert option(command, "--model") == ["smollm2"]
-    assert option(command, "--policy") == ["mix"]
+    measured = asked(at(walk(config, BASELINE), BASELINE, "eval-qed-core"))
+    assert (measured.model, measured.policy) == ("smollm2", "mix")
 
 
 # ---------------------------------------------------------------------------- without a language model
-
-RANKED = Config(
-    policy=Policy(base="ranker", options=("--epochs", "7")),
-    search=Search(policy="ranked"),
-    run=Run(device="cuda", workers=3),
-)
 
 
 def test_the_stages_of_a_run_with_a_ranker() -> None:
@@ -210,22 +206,21 @@ def test_the_stages_of_a_run_with_a_ranker() -> None:
 def test_a_ranker_is_taught_by_itself_and_learns_from_all_searches() -> None:
     walked = walk(RANKED, 2)
     for name in ("teacher-1", "teacher-2"):
-        assert option(at(walked, 0, name), "--policy") == ["ranked"]
-        assert "--model" not in at(walked, 0, name).command
+        taught_by = asked(at(walked, 0, name))
+        assert (taught_by.policy, taught_by.model) == ("ranked", None)
     taught = [f"trajectories/teacher/search_{k}" for k in (1, 2)]
     first = [f"trajectories/iter_0/{name}" for name in ("search_1", "search_2", "noise")]
     second = [f"trajectories/iter_1/search_{k}" for k in (1, 2)]
     for number, runs in enumerate((taught, [*taught, *first], [*taught, *first, *second])):
         training = at(walked, number, "policy")
-        assert training.command[:2] == ("train", "ranker")
-        assert option(training, "--data") == runs
-        assert option(training, "--without") == ["core-300", "qed-core"]
-        assert option(training, "--out") == [training.out] == [f"checkpoints/llm/iter_{number}"]
-        assert (option(training, "--workers"), option(training, "--epochs")) == (["3"], ["7"])
-        assert option(training, "--val-share") == ["0.1"]
-        assert not {"--base", "--lr", "--batch", "--device", "--extra-data"} & set(training.command)
-        assert training.whole
-        assert not training.resumes
+        spec = training.spec
+        assert isinstance(spec, TrainRanker)
+        assert spec.config.data == paths(*runs)
+        assert spec.config.without == ("core-300", "qed-core")
+        assert training.out == f"checkpoints/llm/iter_{number}"
+        assert (spec.lean.workers, spec.config.epochs, spec.config.val_share) == (3, 7, 0.1)
+        assert spec.whole
+        assert not spec.resumes
 
 
 def test_searches_and_evaluations_ask_the_ranker_of_their_iteration() -> None:
@@ -233,23 +228,22 @@ def test_searches_and_evaluations_ask_the_ranker_of_their_iteration() -> None:
     for number, names in ((0, ("search-1", "search-2", "noise", "eval-core-300")),
                           (1, ("beside", "search-1", "search-2", "eval-qed-core"))):  # fmt: skip
         for name in names:
-            stage = at(walked, number, name)
-            assert option(stage, "--policy") == ["ranked"], name
-            assert option(stage, "--model") == [f"checkpoints/llm/iter_{number}/best"], name
-            assert "--device" not in stage.command, name
-    assert option(at(walked, 1, "value"), "--model") == ["words"]
+            own = asked(at(walked, number, name))
+            assert own.policy == "ranked", name
+            assert own.model == f"checkpoints/llm/iter_{number}/best", name
+            assert own.device == "auto", name
+    assert asked(at(walked, 1, "value")).model == "words"
     for name in ("eval-core-300", "eval-qed-core"):
-        baseline = at(walked, BASELINE, name)
-        assert option(baseline, "--policy") == ["portfolio"]
-        assert "--model" not in baseline.command
+        baseline = asked(at(walked, BASELINE, name))
+        assert (baseline.policy, baseline.model) == ("portfolio", None)
 
 
 def test_a_ranker_learns_from_the_searches_that_were_made() -> None:
     walked = walk(RANKED, 1, frozenset({"teacher-2-theorems", "noise-theorems", "search-2"}))
-    assert option(at(walked, 0, "policy"), "--data") == ["trajectories/teacher/search_1"]
-    assert option(at(walked, 1, "policy"), "--data") == [
-        "trajectories/teacher/search_1", "trajectories/iter_0/search_1",
-    ]  # fmt: skip
+    assert asked(at(walked, 0, "policy")).data == paths("trajectories/teacher/search_1")
+    assert asked(at(walked, 1, "policy")).data == paths(
+        "trajectories/teacher/search_1", "trajectories/iter_0/search_1"
+    )
 
 
 def test_what_is_due_is_the_first_that_is_not_done() -> None:
@@ -263,6 +257,12 @@ def test_what_is_due_is_the_first_that_is_not_done() -> None:
         done[BASELINE, name] = "done"
     assert complete(config, BASELINE, done)
     assert first_incomplete(config, done, 3) == 0
+
+
+def test_the_defaults_in_the_documents_are_the_defaults() -> None:
+    page = Path(__file__).parent.parent.parent / "docs" / "iteration.md"
+    block = page.read_text(encoding="utf-8").split("```toml\n", 1)[1].split("```", 1)[0]
+    assert from_content(tomllib.loads(block), "the page") == Config()
 
 
 @pytest.mark.parametrize("name", ["smoke", "lean-start", "from-nothing"])
@@ -325,6 +325,9 @@ def test_sizes_of_nano_are_those_that_there_are() -> None:
         read_config("smoke", [f"policy.nano_size={size}"])
 
 
+OTHER, WRONG = (replace(PolicySettings(), weight_decay=value) for value in (0.5, -1.0))
+
+
 def test_where_there_is_nothing_to_search_later_rounds_are_skipped_too() -> None:
     """They would begin with what the first has drawn, and it has drawn nothing."""
     config = replace(Config(), search=Search(nodes=(1, 2, 3)))
@@ -355,6 +358,9 @@ def test_where_there_is_nothing_to_search_later_rounds_are_skipped_too() -> None
         (replace(RANKED, teacher=Teacher(nodes=())), "nodes is empty"),
         (Config(teacher=Teacher(nodes=(1,))), "within one node all proofs are one step"),
         (Config(value=Value(val_share=0.0)), "val_share is 0"),
+        (Config(policy=Policy(ranker=RANKED.policy.ranker)), r"\[policy.ranker\]: it is for another"),
+        (replace(RANKED, policy=Policy(base="ranker", training=OTHER)), "for another policy than base"),
+        (Config(policy=Policy(training=WRONG)), r"\[policy.training\]: weight_decay is -1"),
         (Config(policy=Policy(base="smolm2")), r"\[policy\]: there is no smolm2"),
     ],
 )
@@ -365,7 +371,10 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(config: Config, sai
 
 @pytest.mark.parametrize(
     ("setting", "said"),
-    [("search.policy=portfolio", "no policy portfolio"), ("policy.nano_size=7b", "no nano size 7b")],
+    [
+        ("search.policy=portfolio", "unknown policy portfolio"),
+        ("policy.nano_size=7b", "unknown nano size 7b"),
+    ],
 )
 def test_a_word_that_no_key_knows_is_refused(setting: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
@@ -376,5 +385,5 @@ def test_a_word_that_no_key_knows_is_refused(setting: str, said: str) -> None:
 def test_every_search_and_evaluation_spells_its_policy_out(config: Config) -> None:
     """What a command does by default may change, and what a run means may not."""
     for stage in walk(config, 2):
-        asked = stage.command[0] in ("search", "eval", "negatives")
-        assert ("--policy" in stage.command) == asked, stage.shown
+        searching = stage.spec.words[0] in ("search", "eval", "negatives")
+        assert ("--policy" in stage.spec.words) == searching, stage.shown()

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from burnqed.core.errors import LeanDied, LeanLost, LeanMemoryExceeded, RequestTimeout
-from burnqed.lean import protocol
+from burnqed.lean import requests
 from burnqed.lean.compiling import Compiled, Deadline, compile_file, is_of_the_text, why_lost
 from burnqed.lean.judge import examine_file, judge_file
 from burnqed.lean.pool import Pool
@@ -21,13 +21,13 @@ PANIC = "INTERNAL PANIC: Nat.pow exponent is too big"
 async def compiled(text: str, *flags: str, seconds: float = 30.0) -> Compiled:
     async with Pool(launch(*flags), 2) as pool:
         return await compile_file(
-            pool, lambda text: protocol.request_line("qed.compile", file=text), text, Deadline(seconds)
+            pool, lambda text: requests.Compile(text, {}).line, text, Deadline(seconds)
         )
 
 
 def left(found: Compiled, text: str) -> list[str]:
     raw = text.encode()
-    return [raw[slice(*command["boundary"])].decode().strip() for command in found.reply["commands"]]
+    return [raw[slice(*command.boundary)].decode().strip() for command in found.reply.commands]
 
 
 async def test_what_lean_dies_of_each_time_is_left_out() -> None:
@@ -68,7 +68,7 @@ async def test_the_time_is_that_of_everything() -> None:
     assert "--seconds" in told.value.hint
     deadline = Deadline(1.0)
     async with Pool(launch("--slow-start", "60"), 1) as pool:
-        with pytest.raises(RequestTimeout, match="being started"):
+        with pytest.raises(RequestTimeout, match="was starting"):
             async with deadline.kept():
                 await compile_file(pool, lambda text: text, "theorem a : 1 = 1", deadline)
     assert time.monotonic() - begun < 6
@@ -78,7 +78,7 @@ async def test_a_kernel_that_dies_of_the_file_refuses_it() -> None:
     text = "theorem a : 1 = 1 := rfl\n"
     async with Pool(launch("--verify", f"exit 1 {PANIC}"), 2) as pool:
         (verdict,) = await judge_file(pool, text)
-        assert "Lean dies of what the file declares, each time: Nat.pow" in verdict.reason
+        assert "the file's declarations crash Lean every time: Nat.pow" in verdict.reason
     async with Pool(launch("--verify", "die"), 2) as pool:
         with pytest.raises(LeanDied):
             await judge_file(pool, text)
@@ -128,8 +128,8 @@ async def test_numbers_that_kill_lean(lean_launch: LaunchSpec) -> None:
     said = {verdict.theorem: verdict.reason for verdict in judged.verdicts}
     assert list(said) == ["before", "shift", "power", "needs", "after"]
     assert said["before"] == said["after"] == ""
-    assert said["shift"] == "Lean dies of it, each time: Nat.shiftl exponent is too big"
-    assert said["power"] == "Lean dies of it, each time: Nat.pow exponent is too big"
+    assert said["shift"] == "it crashes Lean every time: Nat.shiftl exponent is too big"
+    assert said["power"] == "it crashes Lean every time: Nat.pow exponent is too big"
     assert "Unknown identifier `shift`" in said["needs"]
     assert [error.line for error in judged.errors] == [3, 5, 8]
 

@@ -28,9 +28,12 @@ from burnqed.core.types import (
 )
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec, LeanProcess, Limits, resident_bytes
-from burnqed.lean.protocol import goal_tactic, qed_theorems, read_theorems, start, stat
+from burnqed.lean.protocol import start
+from burnqed.lean.replies import TheoremsPage, read
+from burnqed.lean.requests import GoalTactic, Theorems
 from burnqed.lean.session import Session, open_session
 from tests.lanes import few_and
+from tests.lean.lines import stat
 from tests.lean.scripted_repl import launch, left_behind, runs
 
 QUICK = Limits(start_seconds=10, request_seconds=2)
@@ -81,7 +84,7 @@ PARENT = textwrap.dedent("""
     from tests.lean.scripted_repl import launch
     from burnqed.lean.pool import Pool, run_sync
     from burnqed.lean.process import Limits
-    from burnqed.lean.protocol import goal_tactic
+    from burnqed.lean.requests import GoalTactic
 
     hung = []
 
@@ -89,7 +92,7 @@ PARENT = textwrap.dedent("""
         async with pool.lease() as worker:
             await worker.request('goal.start {"expr":"G"}')
             hung.append(worker)
-            await worker.request(goal_tactic(0, 0, "hang"), 60)
+            await worker.request(GoalTactic(0, 0, "hang", auto_resume=True).line, 60)
 
     async def main():
         async with Pool(launch(), 3, Limits(), spares=1) as pool:
@@ -197,7 +200,8 @@ class TestLean:
 
     async def test_the_library_in_pages(self, lean_pool: Pool) -> None:
         async with lean_pool.lease() as worker:
-            page = read_theorems(await worker.request(qed_theorems(["Init.Data.Nat"], limit=3)))
+            reply = await worker.request(Theorems(0, 3, ["Init.Data.Nat"]).line)
+            page = read(reply, TheoremsPage)
             assert len(page.theorems) == page.next == 3
             assert page.total > 1000
             assert all(found.module.startswith("Init.Data.Nat") for found in page.theorems)
@@ -326,7 +330,7 @@ async def test_lean_over_its_memory_limit(lean_launch: LaunchSpec) -> None:
         await process.request(start(Proposition(BIG)))
         process._limits = Limits(memory_bytes=roomy + (100 << 20), request_seconds=60)
         with pytest.raises(LeanMemoryExceeded):
-            await process.request(goal_tactic(0, 0, "decide +kernel"))
+            await process.request(GoalTactic(0, 0, "decide +kernel", auto_resume=True).line)
         assert not runs(process.pid)
     finally:
         await process.kill()

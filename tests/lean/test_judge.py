@@ -1,6 +1,6 @@
 """The judge on real Lean: every cheat refused for its reason, every honest proof accepted.
 
-A third of the cases in `make test`, the others in `make soak`.
+One case in six in `make test`, the others in `make soak`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import pytest
 
 from burnqed.core.errors import StatementError
 from burnqed.core.types import LibraryConstant, Proposition, TheoremText
-from burnqed.lean import protocol, rules
+from burnqed.lean import requests, rules
 from burnqed.lean.judge import judge_file, judge_proof
 from burnqed.lean.pool import Kind, Pool, Worker
 from burnqed.lean.process import LaunchSpec
@@ -61,20 +61,20 @@ def test_honest_theorems_are_accepted(together: list[Verdict], case: HonestFile)
 
 
 @pytest.mark.parametrize(
-    "case", some([case for case in HONEST if case.name not in TOGETHER], 3), ids=lambda case: case.name
+    "case", some([case for case in HONEST if case.name not in TOGETHER], 6), ids=lambda case: case.name
 )
 async def test_honest_files_are_accepted(judge_pool: Pool, case: HonestFile) -> None:
     accepted(await judge_file(judge_pool, case.source, case.reference), case)
 
 
-@pytest.mark.parametrize("case", some(HONEST_PROOFS, 3), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", some(HONEST_PROOFS, 6), ids=lambda case: case.name)
 async def test_honest_proofs_are_accepted(judge_pool: Pool, case: HonestProof) -> None:
     verdict = await judge_proof(judge_pool, case.statement, case.tactics)
     assert verdict.reason == ""
     assert verdict.accepted
 
 
-@pytest.mark.parametrize("case", some(CHEAT_FILES, 3), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", some(CHEAT_FILES, 6), ids=lambda case: case.name)
 async def test_cheating_files_are_refused(judge_pool: Pool, case: CheatFile) -> None:
     verdicts = await judge_file(judge_pool, case.submission, case.reference)
     verdict = next(v for v in verdicts if v.theorem in (case.theorem, "(file)"))
@@ -82,7 +82,7 @@ async def test_cheating_files_are_refused(judge_pool: Pool, case: CheatFile) -> 
     assert re.search(case.reason, verdict.reason), verdict.reason
 
 
-@pytest.mark.parametrize("case", some(CHEAT_PROOFS, 3), ids=lambda case: case.name)
+@pytest.mark.parametrize("case", some(CHEAT_PROOFS, 6), ids=lambda case: case.name)
 async def test_cheating_proofs_are_refused(judge_pool: Pool, case: CheatProof) -> None:
     verdict = await judge_proof(judge_pool, case.statement, case.tactics)
     assert not verdict.accepted
@@ -187,12 +187,12 @@ async def test_a_proof_of_many_steps_has_a_budget_for_all_of_them(judge_pool: Po
     async with judge_pool.lease() as worker:
         worker.retire()
         await worker.ready()
-        tight = protocol.qed_compile(verdict.source, rules.gate(), None, None, budget)
+        tight = requests.Compile(verdict.source, rules.gate(), max_heartbeats=budget).line
         said = (await worker.request(tight))["messages"]
         assert any("maximum number of heartbeats" in message["data"] for message in said)
         # What a caller who prints the proof is to put above it.
         above = f"set_option maxHeartbeats {verdict.heartbeats + 1} in\n"
-        told = protocol.qed_compile(above + verdict.source, rules.gate(), None, None, budget)
+        told = requests.Compile(above + verdict.source, rules.gate(), max_heartbeats=budget).line
         assert (await worker.request(told))["messages"] == []
         worker.retire()
 

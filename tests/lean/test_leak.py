@@ -16,11 +16,11 @@ from burnqed.core.types import (
     StepOutcome,
     Theorem,
 )
-from burnqed.lean import protocol
+from burnqed.lean import protocol, requests
 from burnqed.lean.judge import judge_proof
 from burnqed.lean.pool import Pool, Worker
-from burnqed.lean.protocol import request_line
 from burnqed.lean.session import Session, open_session
+from tests.lean.lines import request_line, stat
 
 pytestmark = pytest.mark.lean
 ADD = "Nat.add_comm"
@@ -113,14 +113,14 @@ async def test_a_leak_leaves_no_state_and_says_what_it_cost(lean_pool: Pool) -> 
     async with lean_pool.lease() as worker:
         goal = LibraryConstant(ADD)
         state = (await worker.request(protocol.start(goal)))["stateId"]
-        before = await worker.request(protocol.stat())
-        reply = await worker.request(protocol.qed_batch(state, ["exact Nat.add_comm"]))
+        before = await worker.request(stat())
+        reply = await worker.request(requests.Batch(state, ["exact Nat.add_comm"]).line)
         (entry,) = reply["results"]
         assert entry["leak"] == ADD
         assert entry["messages"] == []
         assert {"heartbeats", "us"} <= entry.keys()
         assert "nextStateId" not in entry
-        assert await worker.request(protocol.stat()) == before
+        assert await worker.request(stat()) == before
 
 
 @pytest.mark.parametrize(
@@ -174,7 +174,7 @@ async def imported_by(worker: Worker, module: str) -> set[str]:
     seen: set[str] = set()
     todo = [module]
     while todo:
-        reply = await worker.request(protocol.env_module_read(todo.pop()))
+        reply = await worker.request(requests.ReadModule(todo.pop()).line)
         new = [name for name in reply["imports"] if name not in seen]
         seen.update(new)
         todo += new
@@ -185,22 +185,24 @@ async def test_earlier_is_what_is_imported_and_nothing_else(lean_pool: Pool) -> 
     """A theorem of each of many modules, used in a step on a theorem of one of them."""
     target = "List.reverse_reverse"
     async with lean_pool.lease() as worker:
-        told = await worker.request(protocol.env_inspect(target, dependency=True))
+        told = await worker.request(request_line("env.inspect", name=target, dependency=True))
         earlier = await imported_by(worker, told["module"])
         line = request_line("qed.theorems", modules=["Init"], stride=97, limit=300, print=False)
         found = (await worker.request(line))["theorems"]
         state = (await worker.request(protocol.start(LibraryConstant(target))))["stateId"]
         tactics = [f"have h := @{theorem['name']}" for theorem in found]
-        results = (await worker.request(protocol.qed_batch(state, tactics)))["results"]
+        results = (await worker.request(requests.Batch(state, tactics).line))["results"]
         both: list[bool] = []
         for theorem, entry in zip(found, results, strict=True):
             if "leak" not in entry and "nextStateId" not in entry:
                 continue  # a name that cannot be said like this
-            inspected = await worker.request(protocol.env_inspect(theorem["name"], dependency=True))
+            inspected = await worker.request(
+                request_line("env.inspect", name=theorem["name"], dependency=True)
+            )
             mentioned = [theorem["name"], *inspected["typeDependency"]]
             allowed = True
             for name in mentioned:
-                what = await worker.request(protocol.env_inspect(name))
+                what = await worker.request(requests.Inspect(name).line)
                 data = {"inductInfo", "constructorInfo", "recursorInfo"} & what.keys()
                 needed = name in told["typeDependency"]
                 allowed = allowed and (what["module"] in earlier or needed or bool(data))

@@ -16,7 +16,8 @@ from burnqed.core.errors import LeanDied, LeanStartError, PoolClosed, RequestTim
 from burnqed.lean import pool as pool_module
 from burnqed.lean.pool import Kind, Pool, Worker, default_size, run_sync
 from burnqed.lean.process import LaunchSpec, Limits
-from burnqed.lean.protocol import goal_tactic, stat
+from burnqed.lean.requests import GoalTactic
+from tests.lean.lines import stat
 from tests.lean.scripted_repl import launch, left_behind, runs
 
 QUICK = Limits(start_seconds=10, request_seconds=1)
@@ -90,7 +91,7 @@ async def test_a_hung_one_is_replaced() -> None:
     async with Pool(launch(), 1, QUICK) as pool, pool.lease() as worker:
         await worker.request('goal.start {"expr":"G"}')
         with pytest.raises(RequestTimeout):
-            await worker.request(goal_tactic(0, 0, "hang"), 0.3)
+            await worker.request(GoalTactic(0, 0, "hang", auto_resume=True).line, 0.3)
         await worker.ready()
         assert await worker.request(stat()) == {"nGoals": 0}
         assert pool.stats().timeouts == 1

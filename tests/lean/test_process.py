@@ -17,7 +17,7 @@ from burnqed.core.errors import (
     ProtocolError,
     RequestTimeout,
 )
-from burnqed.lean import protocol
+from burnqed.lean import requests
 from burnqed.lean.process import LaunchSpec, LeanProcess, Limits, resident_bytes
 from tests.lean.scripted_repl import launch, left_behind, runs
 
@@ -33,7 +33,7 @@ async def process() -> AsyncIterator[LeanProcess]:
 
 
 def tactic(text: str) -> str:
-    return protocol.goal_tactic(0, 0, text)
+    return requests.GoalTactic(0, 0, text, auto_resume=True).line
 
 
 async def test_answers(process: LeanProcess) -> None:
@@ -133,14 +133,14 @@ async def test_endless_garbage_is_not(process: LeanProcess) -> None:
 
 
 async def test_half_a_reply(process: LeanProcess) -> None:
-    with pytest.raises(ProtocolError, match="no JSON"):
+    with pytest.raises(ProtocolError, match="not JSON"):
         await process.request(tactic("broken"))
     assert not process.alive
 
 
 async def test_a_reply_too_many(process: LeanProcess) -> None:
     """The next request must not be answered by what was left over from this one."""
-    with pytest.raises(ProtocolError, match="a reply to no request"):
+    with pytest.raises(ProtocolError, match="a reply without a request"):
         await process.request(tactic("twice"))
     assert not process.alive
 

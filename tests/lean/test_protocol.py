@@ -5,8 +5,9 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from burnqed.core.errors import ProtocolError, RequestRefused, StatementError
 from burnqed.core.types import (
@@ -20,7 +21,7 @@ from burnqed.core.types import (
     TheoremText,
     TimedOut,
 )
-from burnqed.lean import protocol
+from burnqed.lean import protocol, replies, requests
 
 GOAL = {
     "name": "_uniq.17",
@@ -71,72 +72,67 @@ def payload(line: str) -> tuple[str, Any]:
             {"file": "theorem a : b := by sorry\n"},
         ),
         (
-            protocol.goal_tactic(4, 1, "intro x\nsimp"),
+            requests.GoalTactic(4, 1, "intro x\nsimp", auto_resume=True).line,
             "goal.tactic",
             {"stateId": 4, "goalId": 1, "tactic": "intro x\nsimp", "autoResume": True},
         ),
         (
-            protocol.goal_tactic(4, 1, "rfl", resume=False),
+            requests.GoalTactic(4, 1, "rfl", auto_resume=False).line,
             "goal.tactic",
             {"stateId": 4, "goalId": 1, "tactic": "rfl", "autoResume": False},
         ),
         (
-            protocol.qed_batch(4, ["rfl", "simp"]),
+            requests.Batch(4, ["rfl", "simp"]).line,
             "qed.batch",
             {"stateId": 4, "tactics": ["rfl", "simp"]},
         ),
         (
-            protocol.qed_batch(4, ["rfl"], (2, 0), 50_000),
+            requests.Batch(4, ["rfl"], (2, 0), 50_000).line,
             "qed.batch",
             {"stateId": 4, "goalIds": [2, 0], "tactics": ["rfl"], "maxHeartbeats": 50_000},
         ),
-        (protocol.goal_print(2), "goal.print", {"stateId": 2, "goals": True}),
-        (protocol.goal_delete([1, 2]), "goal.delete", {"stateIds": [1, 2]}),
-        (protocol.stat(), "stat", {}),
-        (protocol.reset(), "reset", {}),
+        (requests.PrintGoals(2, goals=True).line, "goal.print", {"stateId": 2, "goals": True}),
+        (requests.DeleteStates([1, 2]).line, "goal.delete", {"stateIds": [1, 2]}),
+        (requests.Reset().line, "reset", {}),
         (
-            protocol.env_inspect("Nat", value=True),
+            requests.Inspect("Nat").line,
             "env.inspect",
-            {"name": "Nat", "value": True, "dependency": False, "source": False},
+            {"name": "Nat"},
         ),
+        (requests.Catalog().line, "env.catalog", {}),
+        (requests.ReadModule("Init").line, "env.module_read", {"module": "Init"}),
         (
-            protocol.env_catalog("Init"),
-            "env.catalog",
-            {"modulePrefix": "Init", "invertFilter": False},
-        ),
-        (protocol.env_module_read("Init"), "env.module_read", {"module": "Init"}),
-        (
-            protocol.frontend_process("def a := 1"),
+            requests.Process("def a := 1").line,
             "frontend.process",
-            {
-                "file": "def a := 1",
-                "readHeader": False,
-                "inheritEnv": False,
-                "newConstants": False,
-            },
+            {"file": "def a := 1"},
         ),
-        (protocol.qed_certify(7), "qed.certify", {"stateId": 7}),
+        (requests.Certify(7).line, "qed.certify", {"stateId": 7}),
         (
-            protocol.qed_compile("a", {}, None, "b"),
+            requests.Compile("a", {}, hide=("b",)).line,
             "qed.compile",
             {"file": "a", "gate": {}, "hide": ["b"]},
         ),
         (
-            protocol.qed_compile("a", {}, "r", heartbeats=9),
+            requests.Compile("a", {}, "r", max_heartbeats=9).line,
             "qed.compile",
             {"file": "a", "gate": {}, "reference": "r", "maxHeartbeats": 9},
         ),
         (
-            protocol.qed_verify({}, ["a"], "r", None),
+            requests.Verify({}, ["a"], "r").line,
             "qed.verify",
             {"export": {}, "written": ["a"], "reference": "r"},
         ),
         (
-            protocol.qed_verify({}, [], None, LibraryConstant("t", "self"), 9),
+            requests.Verify({}, [], target="t", leak="self", max_heartbeats=9).line,
             "qed.verify",
             {"export": {}, "written": [], "target": "t", "leak": "self", "maxHeartbeats": 9},
         ),
-        (protocol.qed_theorems(limit=9), "qed.theorems", {"offset": 0, "limit": 9}),
+        (requests.Theorems(0, 9).line, "qed.theorems", {"offset": 0, "limit": 9}),
+        (
+            requests.TraceFile("a", 3, full=False).line,
+            "qed.trace",
+            {"file": "a", "from": 3, "full": False},
+        ),
     ],
 )
 def test_requests(line: str, command: str, fields: dict[str, Any]) -> None:
@@ -145,7 +141,7 @@ def test_requests(line: str, command: str, fields: dict[str, Any]) -> None:
 
 @given(st.text())
 def test_a_request_is_one_line_whatever_the_tactic(tactic: str) -> None:
-    line = protocol.goal_tactic(0, 0, tactic)
+    line = requests.GoalTactic(0, 0, tactic, auto_resume=True).line
     assert "\n" not in line
     assert "\r" not in line
     assert payload(line)[1]["tactic"] == tactic
@@ -264,6 +260,45 @@ def test_no_shape_escapes_as_another_exception(reply: dict[str, Any]) -> None:
         protocol.read_step(reply)
 
 
+KINDS = [
+    kind
+    for kind in vars(replies).values()
+    if isinstance(kind, type) and issubclass(kind, replies.Message) and kind is not replies.Message
+]
+# What some reply has, and what none has: more is found by mixing fields than by making names up.
+FIELDS = sorted({field.encode_name for kind in KINDS for field in structs.fields(kind)})
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.sampled_from(KINDS), st.dictionaries(st.sampled_from([*FIELDS, "desc"]), JSON, max_size=8))
+def test_no_reply_of_another_shape_escapes_as_another_exception(
+    kind: type[replies.Message], reply: dict[str, Any]
+) -> None:
+    with suppress(ProtocolError, RequestRefused):
+        assert isinstance(replies.read(reply, kind), kind)
+
+
+def test_facts_of_a_goal() -> None:
+    form = ["and", 0, 5, [["other", 0, 1], ["other", 4, 5]]]
+    told = {"form": form, "numerals": [2], "definitions": [["f", 0, 1], ["g", None, None]]}
+    of_hypothesis = {
+        "form": ["exists", 0, 1, [["type", None, None, [], None, "Nat"], ["other", 0, 1]], "k"]
+    }
+    variables = [{**GOAL["vars"][0], "proposition": of_hypothesis}]  # type: ignore[index]
+    goal = GOAL | {"proposition": told, "vars": variables}
+    (read,) = protocol.read_step(DONE | {"goals": [goal]}).goals
+    assert read.facts is not None
+    assert [part.start for part in read.facts.target.form.parts] == [0, 4]
+    assert [one.name for one in read.facts.target.definitions] == ["f", "g"]
+    said = read.facts.hypotheses[0].proposition
+    assert said is not None
+    assert (said.form.name, said.form.parts[0].apart) == ("k", "Nat")
+    assert protocol.read_step(DONE).goals[0].facts is None
+    for wrong in (told | {"form": ["none of these"]}, told | {"form": []}, told | {"unheard": 1}):
+        with pytest.raises(ProtocolError):
+            protocol.read_step(DONE | {"goals": [goal | {"proposition": wrong}]})
+
+
 def test_start_with_and_without_goals() -> None:
     assert protocol.read_start({"stateId": 0, "root": "r"}, "a").goals is None
     started = protocol.read_start({"stateId": 0, "root": "r", "goals": [GOAL]}, "a")
@@ -304,7 +339,8 @@ def test_certificate(complete: bool) -> None:
 
 def test_theorems() -> None:
     one = {"name": "a", "module": "Init", "statement": "p", "levels": ["u"], "size": 3}
-    page = protocol.read_theorems({"theorems": [one], "total": 501, "next": 500})
-    assert page.theorems == (protocol.LibraryTheorem("a", "Init", "p", ("u",), 3),)
+    page = replies.read({"theorems": [one], "total": 501, "next": 500}, replies.TheoremsPage)
+    assert page.theorems == (replies.ListedTheorem("a", "Init", ("u",), 3, "p"),)
     assert page.next == 500
-    assert protocol.read_theorems({"theorems": [], "total": 0, "next": None}).next is None
+    none = replies.read({"theorems": [], "total": 0, "next": None}, replies.TheoremsPage)
+    assert none.next is None

@@ -37,8 +37,8 @@ from burnqed.core.types import (
 from burnqed.lean.fake import FakeEnvironment, Suggests
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import Limits
-from burnqed.lean.protocol import stat
 from burnqed.lean.session import Session, open_session
+from tests.lean.lines import stat
 from tests.lean.scripted_repl import launch, left_behind, runs
 
 QUICK = Limits(start_seconds=10, request_seconds=1, memory_bytes=300 << 20)

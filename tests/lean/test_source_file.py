@@ -50,13 +50,13 @@ def made(folder: Path, kind: str) -> Path:
 
 
 SAID = {
-    "pipe": "it is no regular file",
+    "pipe": "it is not a regular file",
     "folder": "it is a folder",
-    "device": "it is no regular file",
+    "device": "it is not a regular file",
     "sparse": "longer than 1 MB",
     "long": "longer than 1 MB",
     "latin": "not UTF-8 text, from byte 8 on",
-    "return": "a carriage return in line 2 that ends no line",
+    "return": "a lone carriage return in line 2",
     "absent": "No such file",
 }
 

@@ -40,7 +40,7 @@ PREFIX = st.sampled_from(
     ],
 )  # fmt: skip
 def test_an_import_that_names_no_module_is_told(name: str) -> None:
-    with pytest.raises(StatementError, match=r"names no module: `(.|\n)*` in line 3"):
+    with pytest.raises(StatementError, match=r"`import (.|\n)*` in line 3 does not name a module"):
         split_header(f"import Init\n\nimport {name}")
 
 

@@ -15,10 +15,10 @@ from burnqed.core.types import (
     TheoremText,
     TimedOut,
 )
-from burnqed.lean import protocol
+from burnqed.lean import protocol, requests
 from burnqed.lean.pool import Pool
-from burnqed.lean.protocol import request_line
 from burnqed.lean.session import Session, open_session
+from tests.lean.lines import request_line
 
 pytestmark = pytest.mark.lean
 
@@ -181,13 +181,13 @@ async def test_the_commands_themselves(lean_pool: Pool) -> None:
     async with lean_pool.lease() as worker:
         start = await worker.request(protocol.start(Proposition("∀ p q : Prop, p → q → p ∧ q")))
         assert [goal["target"]["pp"] for goal in start["goals"]] == ["∀ (p q : Prop), p → q → p ∧ q"]
-        split = protocol.qed_batch(start["stateId"], ["intro p q hp hq; constructor"])
+        split = requests.Batch(start["stateId"], ["intro p q hp hq; constructor"]).line
         state = (await worker.request(split))["results"][0]["nextStateId"]
         for strange in ([2], [0, 0], []):
-            reply = await worker.request(protocol.qed_batch(state, ["skip"], strange))
+            reply = await worker.request(requests.Batch(state, ["skip"], strange).line)
             assert reply["error"] == "index"
         # Pantograph's command asks about the whole proof, as it always did.
-        line = protocol.goal_tactic(state, 1, "exact hq", resume=False)
+        line = requests.GoalTactic(state, 1, "exact hq", auto_resume=False).line
         assert (await worker.request(line))["rootHasMVar"] is True
         line = request_line("qed.batch", stateId=state, goalIds=[1], tactics=["exact hq"], print=False)
         (entry,) = (await worker.request(line))["results"]

@@ -8,7 +8,7 @@ import pytest
 
 from burnqed.core.errors import StatementError
 from burnqed.core.types import Closed, FileHole, Theorem, TheoremText
-from burnqed.lean import protocol, rules
+from burnqed.lean import requests, rules
 from burnqed.lean.holes import find_holes
 from burnqed.lean.judge import judge_file, judge_proof
 from burnqed.lean.pool import Pool
@@ -56,7 +56,9 @@ async def test_lean_refuses_each_by_itself(strangers: Pool) -> None:
     """Python's look at the text is left out here."""
     for text in HOSTILE.values():
         for where in (text + HELD, HELD + "\n" + text):
-            with pytest.raises(StatementError, match=r"the file may not say this: \d+:\d+: ") as told:
+            with pytest.raises(
+                StatementError, match=r"the file may not contain this: \d+:\d+: "
+            ) as told:
                 await find_holes(strangers, where)
             assert "--trust" in told.value.hint
     assert [hole.declaration for hole in await find_holes(strangers, HELD)] == ["t"]
@@ -85,11 +87,9 @@ async def test_what_was_let_in_without_a_gate_is_not_let_through_one(lean_pool: 
     """Texts that begin alike are not elaborated twice: but then they have passed the same gate."""
     text = MACRO + HELD
     async with lean_pool.lease() as worker:
-        free = await worker.request(protocol.request_line("qed.holes", file=text))
-        held = await worker.request(
-            protocol.request_line("qed.holes", file=f"{text}\n", gate=rules.gate())
-        )
-        again = await worker.request(protocol.request_line("qed.holes", file=text))
+        free = await worker.request(requests.FindHoles(text).line)
+        held = await worker.request(requests.FindHoles(f"{text}\n", rules.gate()).line)
+        again = await worker.request(requests.FindHoles(text).line)
     assert "holes" in free
     assert held["error"] == "gate"
     assert "holes" in again
@@ -120,11 +120,11 @@ async def test_code_of_a_reference_does_not_run_where_it_is_verified(strangers: 
     """The verifying process reads the reference; of a stranger's, only what passes the gate."""
     reference = 'macro "two" : term => `(1)\ntheorem t : 1 = two := by sorry\n'
     async with strangers.lease() as worker:
-        line = protocol.qed_compile("theorem t : 1 = 1 := rfl\n", rules.gate())
+        line = requests.Compile("theorem t : 1 = 1 := rfl\n", rules.gate()).line
         export = (await worker.request(line))["export"]
         said = []
         for gate in (None, rules.gate()):
-            line = protocol.qed_verify(export, ["t"], reference, reference_gate=gate)
+            line = requests.Verify(export, ["t"], reference, gate).line
             (theorem,) = (await worker.request(line))["theorems"]
             said.append(theorem["reference"])
     assert said == ["same", "differs"], "without the macro `two` is any number"

@@ -46,7 +46,7 @@ def test_no_native_lean(bare: Path) -> None:
         toolchain.find(Silent(), "native")
     with pytest.raises(SetupError, match="pantograph-repl"):
         toolchain.find(Silent(), "pantograph")
-    with pytest.raises(ConfigError, match="no toolchain"):
+    with pytest.raises(ConfigError, match="unknown toolchain"):
         toolchain.find(Silent(), "wooden")
     with pytest.raises(ConfigError, match="lake project"):
         toolchain.find(Silent(), "embedded", bare)
@@ -80,7 +80,7 @@ def test_nothing_that_a_file_imports_is_an_option(bare: Path) -> None:
         "1A",
         "A\n",
     ):
-        with pytest.raises(InputError, match="no module"):
+        with pytest.raises(InputError, match="not the name of a module"):
             found.launch(["Init", module])
     for option in ("-x", "--", "--x", "Init", "--=1", "--a b=1"):
         with pytest.raises(InputError, match="unknown option"):

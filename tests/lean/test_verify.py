@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from burnqed.lean import protocol, rules
+from burnqed.lean import requests, rules
 from burnqed.lean.pool import Pool
 
 pytestmark = pytest.mark.lean
@@ -21,7 +21,7 @@ REFERENCE = "theorem a : True := sorry\n"
 @pytest.fixture(scope="module")
 async def export(lean_pool: Pool) -> dict[str, Any]:
     async with lean_pool.lease() as worker:
-        reply = await worker.request(protocol.qed_compile(TEXT, rules.gate(), None, None))
+        reply = await worker.request(requests.Compile(TEXT, rules.gate()).line)
     data = reply["export"]
     assert isinstance(data, dict)
     return data
@@ -38,7 +38,7 @@ theorem a : True := sorry
 
 async def verify(pool: Pool, data: Any, reference: str | None = REFERENCE) -> dict[str, Any]:
     async with pool.lease() as worker:
-        return await worker.request(protocol.qed_verify(data, ["a", "b"], reference, None))
+        return await worker.request(requests.Verify(data, ["a", "b"], reference).line)
 
 
 def theorem(reply: dict[str, Any], name: str) -> dict[str, Any]:

@@ -7,10 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from burnqed.core.errors import LeanError
 from burnqed.core.types import TimedOut
-from burnqed.lean import protocol
+from burnqed.lean import library as reader
+from burnqed.lean import replies
 from burnqed.lean.embedded.progress import Silent
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
@@ -26,12 +28,14 @@ PAGES = 3
 @pytest.fixture
 def few(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Lean that has no more theorems than some pages hold: all of them take a minute."""
-    whole = library._page
+    whole = reader._page
 
-    async def page(pool: Pool, offset: int) -> protocol.TheoremPage:
-        return replace(await whole(pool, offset), total=PAGES * library._PAGE)
+    async def page(
+        pool: Pool, modules: Sequence[str], offset: int, size: int, printed: bool
+    ) -> replies.TheoremsPage:
+        return structs.replace(await whole(pool, modules, offset, size, printed), total=PAGES * size)
 
-    monkeypatch.setattr(library, "_page", page)
+    monkeypatch.setattr(reader, "_page", page)
 
 
 @pytest.mark.lean
@@ -45,7 +49,7 @@ def test_what_comes_along_is_what_lean_says(
     assert whole is not None, "it is of another Lean, or of another format"
     read = ensure_library(tmp_path / "here.parquet", lean_launch, 2, Silent())
     count = len(read.names)
-    assert 0.8 * PAGES * library._PAGE < count < len(whole.names)
+    assert 0.8 * PAGES * reader.PAGE < count < len(whole.names)
     assert read.names == whole.names[:count]
     assert read.modules == whole.modules[:count]
     assert read.statements == whole.statements[:count]

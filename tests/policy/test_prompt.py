@@ -307,6 +307,25 @@ def test_broken_settings_are_refused_by_name(content: str, tmp_path: Path) -> No
         read_settings(tmp_path)
 
 
+def test_a_tag_stands_before_the_state_and_is_off_by_default(tmp_path: Path) -> None:
+    tokenizer = TOKENIZERS["lean"]
+    plain, core = PromptSettings("proofstep"), PromptSettings("proofstep", dialect="core")
+    assert prompt_text(plain.shape, STATE) == f"[GOAL]{STATE}[PROOFSTEP]"
+    assert prompt_text(core.shape, STATE) == f"[GOAL]tactics: core\n{STATE}[PROOFSTEP]"
+    whole = bare(tokenizer, prompt_text(core.shape, STATE))
+    assert prompt_ids(tokenizer, core, STATE) == whole
+    short = PromptSettings("proofstep", len(whole) - 3, dialect="core")
+    cut = str(tokenizer.decode(prompt_ids(tokenizer, short, STATE)))
+    assert cut.startswith("[GOAL]tactics: core\n"), "of a long state the tag is not cut"
+    write_settings(tmp_path, core)
+    assert read_settings(tmp_path) == core
+    older = {"prompt": {"format": "colons", "prompt_tokens": 9, "tactic_tokens": 8}}
+    (tmp_path / SETTINGS).write_text(json.dumps(older))
+    assert read_settings(tmp_path) == PromptSettings("colons", 9, 8)
+    with pytest.raises(InputError, match="no dialect lean3"):
+        PromptSettings(dialect="lean3")
+
+
 def test_settings_of_which_only_bytes_are_known(tmp_path: Path) -> None:
     (tmp_path / SETTINGS).write_bytes(b"\xff\xfe")
     with pytest.raises(InputError, match=SETTINGS):

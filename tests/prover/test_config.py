@@ -122,10 +122,10 @@ def test_one_name_for_one_thing() -> None:
 @pytest.mark.parametrize(
     ("given", "said", "hint"),
     [
-        ({"nodes": 0}, "nodes is 0", "nodes is a whole number, 1 or more"),
+        ({"nodes": 0}, "nodes is 0", "nodes must be a whole number, 1 or more"),
         ({"nodes": "many"}, "nodes is 'many'", "a whole number"),
-        ({"nods": 3}, "no setting nods", "did you mean nodes?"),
-        ({"policy": "oracle"}, "no policy oracle", "portfolio, ranked, local"),
+        ({"nods": 3}, "unknown setting nods", "did you mean nodes?"),
+        ({"policy": "oracle"}, "unknown policy oracle", "portfolio, ranked, local"),
         ({"imports": "Std"}, "imports is 'Std'", "a list"),
         ({"temperature": -1.0}, "temperature is -1.0", "0 or more"),
         ({"trust": 1}, "trust is 1", "true or false"),

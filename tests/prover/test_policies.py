@@ -53,18 +53,18 @@ def test_what_options_mean(given: dict[str, Any], meant: Choice) -> None:
 @pytest.mark.parametrize(
     ("given", "told"),
     [
-        ({"policy": "oracle"}, "no policy oracle"),
+        ({"policy": "oracle"}, "unknown policy oracle"),
         ({"policy": "local"}, "needs a model"),
         ({"policy": "mix"}, "needs a model"),
         ({"policy": "sglang"}, "needs a server"),
         ({"policy": "openai", "model": "m"}, "needs a server"),
         ({"policy": "portfolio", "model": "m"}, "has no model"),
-        ({"policy": "local", "model": "m", "url": "u"}, "asks no server"),
-        ({"policy": "sglang", "url": "u", "logprobs": False}, "has log-probabilities"),
+        ({"policy": "local", "model": "m", "url": "u"}, "does not use a server"),
+        ({"policy": "sglang", "url": "u", "logprobs": False}, "only for --policy openai"),
         ({"policy": "local", "model": "m", "prompt": "chat"}, "no prompt format chat"),
         ({"policy": "local", "model": ""}, "needs a model"),
         ({"policy": "portfolio", "device": "cpu"}, "has no model"),
-        ({"policy": "openai", "url": "u", "device": "cpu"}, "runs where it runs"),
+        ({"policy": "openai", "url": "u", "device": "cpu"}, "do not apply to a model on a server"),
     ],
 )
 def test_what_does_not_go_together(given: dict[str, Any], told: str) -> None:
@@ -73,13 +73,20 @@ def test_what_does_not_go_together(given: dict[str, Any], told: str) -> None:
     assert raised.value.hint
 
 
+def test_a_dialect_is_the_models_own_unless_another_is_asked_for() -> None:
+    own = PromptSettings(dialect="core")
+    assert choice("local", "m").settings(own) == own
+    assert choice("local", "m", dialect="mathlib").settings(own).dialect == "mathlib"
+    assert choice("local", "m").settings(PromptSettings()).dialect == ""
+
+
 def test_how_many_and_how_warm_depends_on_the_policy() -> None:
     assert choice("portfolio").candidates == choice("mix", "m").candidates == 32
     assert choice("local", "m").candidates == 8
     assert choice("local", "m").temperature(None) == 0
     assert choice("openai", url="u").temperature(None) == 1
     assert choice("local", "m").temperature(0.5) == choice("openai", url="u").temperature(0.5) == 0.5
-    with pytest.raises(InputError, match="cannot say what is likeliest"):
+    with pytest.raises(InputError, match="can only sample"):
         choice("sglang", url="u").temperature(0.0)
 
 

@@ -245,7 +245,7 @@ def test_where_a_run_is() -> None:
     ended = Parsed(iteration_page(replace(WHOLE, ended="plateau: +0.1 points")))
     assert "ended plateau: +0.1 points" in ended.inside["header"][0]
     finished = Parsed(iteration_page(replace(WHOLE, ended="", finished=True, damage=("x is damaged",))))
-    assert "finished the baseline and 3 iterations, as asked" in finished.inside["header"][0]
+    assert "finished the baseline and 3 iterations" in finished.inside["header"][0]
     assert "x is damaged" in finished.inside["header"][0]
 
 

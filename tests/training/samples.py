@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
+from burnqed.core.watching import Quiet
 from burnqed.training.pairs import Pair
 from burnqed.training.sft import StepMetrics
 from burnqed.trajectories.store import open_writer
@@ -57,7 +56,7 @@ def write_run(directory: Path, numbers: range) -> Path:
     return directory
 
 
-class Watcher:
+class Watcher(Quiet):
     """Remembers what it is told; says stop after so many steps."""
 
     def __init__(self, stop_after: int | None = None) -> None:
@@ -68,9 +67,6 @@ class Watcher:
 
     def warn(self, problem: str) -> None:
         self.warnings.append(problem)
-
-    def counted(self, _what: str, _total: int) -> AbstractContextManager[Any]:
-        return nullcontext(lambda: None)
 
     def told(self, told: StepMetrics) -> None:
         self.heard.append(told)

@@ -65,6 +65,21 @@ def test_long_tactics_are_dropped_and_counted() -> None:
     assert [given[place].tactic for place in encoded.places] == ["omega"] * 10
 
 
+def test_each_pair_is_shown_its_own_tag() -> None:
+    """Where the model is shown one at all."""
+    one, tokenizer = pairs(1)[0], tiny_tokenizer()
+    given = [replace(one, dialect=tag) for tag in ("core", "mathlib", "")]
+
+    def shown(settings: PromptSettings) -> list[str]:
+        encoded = encode(tokenizer, settings, given)
+        return [str(tokenizer.decode(list(it.ids[: it.prompt_length]))) for it in encoded.examples]
+
+    assert len(set(shown(PromptSettings("colons", 300, 60)))) == 1
+    tagged = shown(PromptSettings("colons", 300, 60, "core"))
+    assert ["tactics: core" in text for text in tagged] == [True, False, True]
+    assert "tactics: mathlib" in tagged[1]
+
+
 def test_tactics_that_could_never_come_back_are_dropped_and_counted() -> None:
     given = [replace(pair, tactic=f"omega{end}") for pair, end in zip(pairs(4), ENDS, strict=True)]
     for name, kept in (("colons", [0, 1, 3]), ("deepseek", [0, 2]), ("proofstep", [0, 1, 2, 3])):

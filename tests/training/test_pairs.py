@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from pathlib import Path
@@ -22,6 +23,20 @@ def silent(problem: str) -> None:
 
 def source(given: list[Pair]) -> Source:
     return Source(Path("made"), tuple(given))
+
+
+def test_a_tag_is_read_and_counts(tmp_path: Path) -> None:
+    """Sets without one keep the checksum that they had."""
+    row = {"state": "⊢ a", "tactic": "simp", "theorem": "t", "depth": 0}
+    files = {}
+    for name, more in (("plain", {}), ("core", {"dialect": "core"})):
+        path = tmp_path / f"{name}.jsonl"
+        path.write_text(json.dumps({**row, **more}) + "\n", encoding="utf-8")
+        files[name] = read_source(path, lambda _: None)
+    assert [files[name].pairs[0].dialect for name in ("plain", "core")] == ["", "core"]
+    assert files["plain"].checksum != files["core"].checksum
+    told = json.dumps(["⊢ a", "simp", "t", 0, False]).encode()
+    assert files["plain"].checksum == hashlib.sha256(told).hexdigest()
 
 
 def test_pairs_are_read_from_a_file(tmp_path: Path) -> None:

@@ -19,9 +19,10 @@ from burnqed.policy.ranked.retrieval import Retriever, Shared
 from burnqed.policy.ranked.shapes import shape_row
 from burnqed.policy.ranked.weights import WORD_ROWS, Weights, untrained
 from burnqed.policy.ranked.words import bucket
-from burnqed.training.decisions import Decision, Lessons, Step, read_lessons
+from burnqed.training.decisions import Decision, Lessons, read_lessons
 from burnqed.training.order import Choice, learn_order, measured
-from burnqed.training.plans import OrderEffort, RetrievalEffort
+from burnqed.training.pairs import Pair
+from burnqed.training.plans import ORDER, RETRIEVAL
 from burnqed.training.retrieval import Use, learn_retrieval, recall
 from tests.training.lessons import Tried, run
 
@@ -48,7 +49,7 @@ def test_a_proved_theorem_teaches_what_worked(tmp_path: Path) -> None:
     assert found.decisions == (
         Decision("t", "⊢ a", ("simp", "omega", "intro n"), frozenset({"omega"})),
     )
-    assert found.steps == (Step("t", "⊢ a", "omega"),)
+    assert found.steps == (Pair("⊢ a", "omega", "t", 0, found=True),)
     report = found.report
     assert (report["theorems"], report["held_out"], report["decisions"]) == (1, 0, 1)
     assert (report["tactics"], report["proof_steps"], report["runs"]) == (3, 1, [str(tmp_path)])
@@ -170,7 +171,7 @@ LIBRARY = Library(
     ),
 )
 USES = [Use("⊢ Sun" if i % 2 else "⊢ Moon", (i,), None) for i in range(COUNT - 2)]
-EFFORT = RetrievalEffort(epochs=20, lr=5e-3)  # few uses, so larger steps
+EFFORT = replace(RETRIEVAL, epochs=20, lr=5e-3)  # few uses, so larger steps
 
 
 def kinds_found(weights: Weights, state: str) -> list[str]:
@@ -180,7 +181,7 @@ def kinds_found(weights: Weights, state: str) -> list[str]:
 
 def test_it_is_learnt_which_lemmas_go_with_a_word() -> None:
     """State and lemma share no word; only proofs say that the sun needs cats."""
-    shared = Shared(LIBRARY)
+    shared = Shared.of(LIBRARY)
     weights = learn_retrieval(LIBRARY, shared, USES, EFFORT, never)
     assert kinds_found(weights, "⊢ Sun") == ["Cat"] * 10
     assert kinds_found(weights, "⊢ Moon") == ["Dog"] * 10
@@ -202,14 +203,14 @@ def test_a_theorem_is_not_held_against_what_it_needs() -> None:
     itself, shares = COUNT - 2, []
     for own in (None, itself):
         uses = [Use("⊢ Sun", (3,), own), Use("⊢ Cat", (itself,), None)] * 8
-        taught = learn_retrieval(LIBRARY, Shared(LIBRARY), uses, EFFORT, never)
+        taught = learn_retrieval(LIBRARY, Shared.of(LIBRARY), uses, EFFORT, never)
         found = Retriever(LIBRARY, taught).find("⊢ Sun")
         shares += [one.strength for one in found if one.place == itself]
     assert shares[0] < 1.5 * shares[1] < 0
 
 
 def test_of_nothing_nothing_is_learnt() -> None:
-    shared = Shared(LIBRARY)
+    shared = Shared.of(LIBRARY)
     assert learn_retrieval(LIBRARY, shared, [], EFFORT, never).identity == untrained().identity
     assert recall(Retriever(LIBRARY, untrained(), shared), []) == {}
 
@@ -221,8 +222,8 @@ def test_it_ends_when_it_is_told_to() -> None:
         heard.append(True)
         return len(heard) == 2
 
-    learn_retrieval(LIBRARY, Shared(LIBRARY), USES, EFFORT, told)
-    learn_order(untrained(), [choice("simp", "omega", works=1)], [], OrderEffort(), lambda: True)
+    learn_retrieval(LIBRARY, Shared.of(LIBRARY), USES, EFFORT, told)
+    learn_order(untrained(), [choice("simp", "omega", works=1)], [], ORDER, lambda: True)
     assert len(heard) == 2
 
 
@@ -242,20 +243,20 @@ def choice(*tactics: str, works: int, word: str = "Nat") -> Choice:
 
 def test_what_works_comes_first() -> None:
     choices = [choice("simp", "decide", "omega", works=2), choice("omega", "simp", works=0)] * 20
-    weights, epoch = learn_order(untrained(), choices, choices[:2], OrderEffort(), never)
+    weights, epoch = learn_order(untrained(), choices, choices[:2], ORDER, never)
     assert 0 < epoch <= 40
     before, after = measured(untrained(), choices), measured(weights, choices)
     assert (before["top1"], after["top1"]) == (0.5, 1.0)
     assert after["loss"] < before["loss"]
     assert before["top4"] == after["top4"] == 1.0
-    again, _ = learn_order(untrained(), choices, choices[:2], OrderEffort(), never)
+    again, _ = learn_order(untrained(), choices, choices[:2], ORDER, never)
     assert again.identity == weights.identity
 
 
 def test_what_works_may_depend_on_the_state() -> None:
     sun = [choice("simp", "omega", works=0, word="Sun")] * 20
     moon = [choice("simp", "omega", works=1, word="Moon")] * 20
-    weights, _ = learn_order(untrained(), [*sun, *moon], [sun[0], moon[0]], OrderEffort(), never)
+    weights, _ = learn_order(untrained(), [*sun, *moon], [sun[0], moon[0]], ORDER, never)
     assert measured(weights, [sun[0], moon[0]])["top1"] == 1.0
 
 
@@ -264,9 +265,9 @@ def test_what_only_makes_it_worse_is_not_kept() -> None:
     choices = [choice("simp", "omega", works=1)] * 20
     checks = [choice("simp", "omega", works=0)] * 5
     begin = replace(untrained(), scale=np.full(1, 3.0, dtype=np.float32))
-    weights, epoch = learn_order(begin, choices, checks, OrderEffort(), never)
+    weights, epoch = learn_order(begin, choices, checks, ORDER, never)
     assert epoch == 0
     assert measured(weights, checks) == measured(untrained(), checks)
     assert weights.scale == begin.scale, "what was learnt before about lemmas is still there"
-    _, last = learn_order(begin, choices, [], OrderEffort(epochs=3), never)
+    _, last = learn_order(begin, choices, [], replace(ORDER, epochs=3), never)
     assert last == 3, "with nothing to choose by, the last"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from burnqed.policy.ranked.shapes import shape_row
 from burnqed.policy.ranked.weights import load, untrained
 from burnqed.training.decisions import Decision
 from burnqed.training.pairs import is_validation
-from burnqed.training.plans import OrderEffort, RetrievalEffort
+from burnqed.training.plans import ORDER, RETRIEVAL
 from burnqed.training.ranker import Job, _choice, train_ranker
 from tests.training.lessons import Tried, run
 from tests.training.samples import Watcher
@@ -42,7 +43,7 @@ def taught(directory: Path, count: int = COUNT) -> Path:
 
 
 def job(*runs: Path, seed: int = 0, **more: Any) -> Job:
-    efforts = RetrievalEffort(epochs=2, seed=seed), OrderEffort(epochs=20, lr=0.05, seed=seed)
+    efforts = replace(RETRIEVAL, epochs=2, seed=seed), replace(ORDER, epochs=20, lr=0.05, seed=seed)
     return Job(runs, retrieval=efforts[0], order=efforts[1], **more)
 
 

@@ -16,13 +16,12 @@ import torch
 from burnqed.core.errors import CorruptError, InfrastructureError, InputError, SetupError
 from burnqed.policy.models.load import load
 from burnqed.policy.prompt import PromptSettings, read_settings
-from burnqed.training import checkpoints
-from burnqed.training.checkpoints import publish_directory, read_progress, recover
+from burnqed.training.checkpoints import read_progress
 from burnqed.training.log import read_log
+from burnqed.training.loop import lr_at
 from burnqed.training.loss import TacticLoss
 from burnqed.training.plans import Adapting, Mixture, PolicyPlan
 from burnqed.training.policy import Job, train_policy
-from burnqed.training.schedule import lr_at
 from burnqed.training.sft import Progress
 from tests.policy.tiny import tiny_llama
 from tests.training.samples import Watcher, pairs, write_jsonl, write_run
@@ -287,34 +286,3 @@ def test_bfloat16_learns_too(tmp_path: Path, model: Path, data: Path) -> None:
     kept = load(tmp_path / "out" / "checkpoint", "cpu", "float32").model
     weights = torch.cat([p.flatten() for p in kept.parameters()])
     assert not torch.equal(weights, weights.bfloat16().float())  # the weights are float32
-
-
-def test_a_directory_is_replaced_whole_or_not_at_all(tmp_path: Path) -> None:
-    target = tmp_path / "checkpoint"
-
-    def write(text: str) -> Any:
-        return lambda directory: (directory / "file").write_text(text)
-
-    def fails(directory: Path) -> None:
-        (directory / "file").write_text("half")
-        raise OSError(28, "No space left on device")
-
-    publish_directory(target, write("one"))
-    with pytest.raises(InfrastructureError, match="No space left"):
-        publish_directory(target, fails)
-    assert (target / "file").read_text() == "one"
-    publish_directory(target, write("two"))
-    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
-    # Killed between the two renames: the old one is taken back.
-    target.rename(checkpoints._beside(target, "old"))
-    write("half")(_made(checkpoints._beside(target, "new")))
-    recover(target)
-    assert (target / "file").read_text() == "two"
-    publish_directory(target, write("three"))
-    assert (target / "file").read_text() == "three"
-    assert [path.name for path in tmp_path.iterdir()] == ["checkpoint"]
-
-
-def _made(directory: Path) -> Path:
-    directory.mkdir()
-    return directory

@@ -67,8 +67,8 @@ def test_a_name_changes_with_whatever_changes_an_embedding(loaded: Loaded) -> No
     ("rows", "told"),
     [
         (np.ones((2, 5), np.float32), "shape"),
-        (np.array([[1, 2, 3, np.nan]], np.float32), "no numbers"),
-        (np.array([[1, 2, 3, np.inf], [1, 1, 1, 1]], np.float32), "1 of 2 embeddings are no numbers"),
+        (np.array([[1, 2, 3, np.nan]], np.float32), "not numbers"),
+        (np.array([[1, 2, 3, np.inf], [1, 1, 1, 1]], np.float32), "1 of 2 embeddings are not numbers"),
         (np.array([[0, 0, 0, 0], [1, 0, 0, 0]], np.float32), "1 of 2 embeddings are zero"),
     ],
 )
@@ -82,7 +82,7 @@ def test_a_model_that_overflows_is_noticed(loaded: Loaded) -> None:
     norm: Any = loaded.model.base_model.norm
     weight = norm.weight.clone()
     try:
-        for value, told in ((float("nan"), "no numbers"), (0.0, "zero")):
+        for value, told in ((float("nan"), "not numbers"), (0.0, "zero")):
             norm.weight.fill_(value)
             with pytest.raises(InfrastructureError, match=told):
                 encoder.encode(STATES)

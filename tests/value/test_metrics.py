@@ -41,5 +41,5 @@ def test_depths_are_told_apart_and_the_deep_are_one() -> None:
 
 
 def test_a_state_without_siblings_is_no_group() -> None:
-    with pytest.raises(ValueError, match="without siblings"):
+    with pytest.raises(ValueError, match="needs siblings"):
         Group(0.0, (), 1)

@@ -106,10 +106,10 @@ def edited(**changes: Any) -> Any:
         ("model.safetensors", Path.unlink, CorruptError, "is missing"),
         ("config.json", cut_off, CorruptError, "cannot read"),
         ("config.json", Path.unlink, InputError, "there is no config.json"),
-        ("config.json", edited(kind="llama"), InputError, "holds no energy head"),
-        ("config.json", edited(format=99), InputError, "has format 99, and 1 can be read"),
+        ("config.json", edited(kind="llama"), InputError, "is not a value model"),
+        ("config.json", edited(format=99), InputError, "has format 99, but only 1 can be read"),
         ("config.json", edited(head={"width": 48, "more": 1}), CorruptError, "cannot read"),
-        ("config.json", edited(head={"width": 40}), CorruptError, "do not fit"),
+        ("config.json", edited(head={"width": 40}), CorruptError, "contradict each other"),
         ("config.json", edited(encoder={}), CorruptError, "cannot read"),
         ("config.json", edited(head={"width": 48, "conditioned": False}), CorruptError, "cannot read"),
     ],
@@ -130,7 +130,7 @@ def test_weights_that_are_no_numbers_are_damage(tmp_path: Path) -> None:
     with torch.no_grad():
         head.log_gain.fill_(float("nan"))
     write_head(tmp_path, head, NAME)
-    with pytest.raises(CorruptError, match="no numbers"):
+    with pytest.raises(CorruptError, match="not numbers"):
         read_head(tmp_path)
-    with pytest.raises(InputError, match="there is no head"):
+    with pytest.raises(InputError, match="there is no value model"):
         read_head(tmp_path / "absent")

@@ -124,7 +124,7 @@ async def test_energies_that_are_no_numbers_stop_the_search(encoder: Counting) -
     broken = saved()
     with torch.no_grad():
         broken.head.log_temperature.fill_(float("nan"))
-    with pytest.raises(InfrastructureError, match="no numbers"):
+    with pytest.raises(InfrastructureError, match="not numbers"):
         await Scorer(broken, encoder, calibration()).energies(ROOT, goals("a"))
 
 

@@ -111,7 +111,7 @@ def test_what_breaks_one_request_does_not_break_those_beside_it() -> None:
     ("broken", "told"),
     [
         (np.zeros((1, 4), np.float32), "1 of 1 embeddings are zero"),
-        (np.full((1, 4), np.nan, np.float32), "1 of 1 embeddings are no numbers"),
+        (np.full((1, 4), np.nan, np.float32), "1 of 1 embeddings are not numbers"),
         (np.ones((1, 5), np.float32), "shape (1, 5)"),
         (np.ones((2, 4), np.float32), "2 embeddings were made of 1 texts"),
         (RuntimeError("out of memory"), "RuntimeError: out of memory"),
@@ -136,20 +136,20 @@ def test_an_encoder_that_fails_is_told_and_never_a_row_of_zeros(
 @pytest.mark.parametrize(
     ("content", "status", "told"),
     [
-        (b"{", 400, "no JSON"),
-        (b"\xff\xfe", 400, "no JSON"),
-        (b"[" * 100_000, 400, "no JSON"),
-        (b"", 400, "no JSON"),
-        (["a"], 400, "no object"),
+        (b"{", 400, "not JSON"),
+        (b"\xff\xfe", 400, "not JSON"),
+        (b"[" * 100_000, 400, "not JSON"),
+        (b"", 400, "not JSON"),
+        (["a"], 400, "not an object"),
         ({}, 400, 'needs "text"'),
         ({"text": "a", "input": "a"}, 400, 'needs "text"'),
         ({"text": 5}, 400, "a string, or a list of strings"),
-        ({"texts": ["a", None]}, 400, '"texts" is a string, or a list of strings'),
+        ({"texts": ["a", None]}, 400, '"texts" must be a string, or a list of strings'),
         ({"text": {"a": 1}}, 400, "a string, or a list of strings"),
-        ({"text": "a\ud800"}, 400, "half of a character"),
-        ({"text": "a", "shape": "round"}, 400, '"shape" is'),
-        ({"text": "a", "shape": ["array"]}, 400, '"shape" is'),
-        ({"text": ["a"] * 4097}, 413, "4097 texts came"),
+        ({"text": "a\ud800"}, 400, "a lone surrogate"),
+        ({"text": "a", "shape": "round"}, 400, '"shape" must be'),
+        ({"text": "a", "shape": ["array"]}, 400, '"shape" must be'),
+        ({"text": ["a"] * 4097}, 413, "4097 texts are too many"),
     ],
 )
 def test_bad_requests_are_told_what_is_wrong(
@@ -226,7 +226,7 @@ def test_too_much_at_once_is_put_off(server: EncodeServer, monkeypatch: pytest.M
         until(lambda: len(scripted.passes) == 3)
         answer = post(server, {"text": ["c", "d"]})
         assert (answer.status_code, answer.headers["Retry-After"]) == (503, "1")
-        assert "2 texts are waiting" in answer.json()["error"]
+        assert "2 texts are already waiting" in answer.json()["error"]
         scripted.go.set()
         assert first.result().status_code == 200
     assert post(server, {"text": ["c", "d"]}).status_code == 200

@@ -1,4 +1,4 @@
-"""Two or more results beside each other, as tables for people."""
+"""Two or more results side by side, as tables."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def _tests(pair: compare.Pair) -> Table:
 
 
 def _changes(pair: compare.Pair) -> Table | Text:
-    """A theorem in each line, and what became of it within each budget."""
-    said = {
+    """A line for each theorem that changed, with a column for each budget."""
+    changes = {
         budget: {
             **dict.fromkeys(it.gained, Text("gained", style="green")),
             **dict.fromkeys(it.lost, Text("lost", style="red")),
@@ -64,12 +64,12 @@ def _changes(pair: compare.Pair) -> Table | Text:
         }
         for budget, it in pair.budgets.items()
     }
-    names = sorted(set().union(*said.values()))
+    names = sorted(set().union(*changes.values()))
     if not names:
         return Text("no theorem was gained or lost")
     table = tables.folding("theorem", *map(_nodes, pair.budgets), title="what changed")
     for name in names:
-        table.add_row(Text(name), *(words.get(name, "") for words in said.values()))
+        table.add_row(Text(name), *(words.get(name, "") for words in changes.values()))
     return table
 
 

@@ -9,7 +9,7 @@ from burnqed.iteration.history import History, Iteration
 
 
 def print_history(history: History) -> None:
-    """What each iteration proves of the held-out sets, and what the gates say."""
+    """Print what each iteration proves of the held-out sets, and the verdicts of the gates."""
     for name in history.sets:
         _print_set(history, name)
     gates = [(one.label, gate) for one in history.iterations for gate in one.gates]
@@ -42,7 +42,7 @@ def _cell(result: BudgetResult) -> str:
 
 
 def print_stages(history: History) -> None:
-    """Every stage that was begun: what it came to and what it took."""
+    """Print every stage that was begun, with its state and duration."""
     table = tables.folding("iteration", "stage", "state", "runs", "time", title=history.name)
     for one in history.iterations:
         for number, stage in enumerate(one.stages):

@@ -1,4 +1,4 @@
-"""What results are called in tables and plots."""
+"""Labels of results in tables and plots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from burnqed.evaluation.results import RESULT
 
 
 def labels_of(paths: Sequence[Path]) -> list[str]:
-    """The shortest ends of the paths that tell them apart, without what all of them end in.
+    """The shortest endings that distinguish the paths, without the ending that all share.
 
     A path that is given twice gets a number.
     """
@@ -27,7 +27,7 @@ def labels_of(paths: Sequence[Path]) -> list[str]:
 
 
 def _parts(path: Path) -> tuple[str, ...]:
-    # Not `resolve`: a link's own name is what the user calls it.
+    # Not `resolve`: users know a link by its own name.
     whole = Path(os.path.abspath(path))  # noqa: PTH100
     if whole.name == RESULT:
         return whole.parent.parts
@@ -35,6 +35,6 @@ def _parts(path: Path) -> tuple[str, ...]:
 
 
 def _needed(mine: tuple[str, ...], others: Sequence[tuple[str, ...]]) -> int:
-    """How many of the last parts no other path ends in."""
+    """How many trailing parts it takes to differ from every other path."""
     enough = (k for k in range(1, len(mine)) if all(other[-k:] != mine[-k:] for other in others))
     return next(enough, len(mine))

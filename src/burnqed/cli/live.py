@@ -1,4 +1,4 @@
-"""A search as it runs, on a terminal; and what it has learnt, when it is stopped."""
+"""A live view of a search on a terminal, and a summary when it is stopped."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from burnqed.search.events import Event, Expanded, Started
 from burnqed.search.script import way_to
 from burnqed.search.tree import Node, Status
 
-_LINES = 14  # of a state that are shown
+_LINES = 14  # shown of a state
 
 
 class SearchView:
-    """An event sink that shows the search on stderr, where that is a terminal."""
+    """An event sink that shows the search on stderr if that is a terminal."""
 
     def __init__(self) -> None:
         self._searches: dict[str, Started] = {}
@@ -54,25 +54,25 @@ class SearchView:
         return Group(*panels)
 
     def learnt(self) -> str:
-        """What the searches came to see: how much, and the most promising open state of each."""
-        said = []
+        """What each search has seen so far, with its most promising open state."""
+        lines = []
         for name, search in self._searches.items():
             nodes = search.tree.nodes
             count = {status: sum(n.status is status for n in nodes) for status in Status}
-            # Where something could not be tried, nothing is known.
+            # Where a tactic could not be tried, nothing is known about the state.
             cut = sum(
                 n.status is Status.FAILED and any(e.result == "lost" for e in n.edges) for n in nodes
             )
-            said.append(
+            lines.append(
                 f"{name}: {search.meter.nodes} nodes expanded in {search.meter.seconds:.1f} s, "
                 f"{len(nodes)} states seen ({count[Status.PROVED]} proved, "
                 f"{count[Status.FAILED] - cut} dead ends, {count[Status.OPEN] + cut} open)"
             )
             best = _best_open(nodes, search)
             if best is not None:
-                said += [f"best open state, at depth {best.depth}:", _indent(_clip(best.text), "    ")]
-                said += ["the steps to it:", *_way(best)] if best.depth else []
-        return "\n".join(said)
+                lines += [f"best open state, at depth {best.depth}:", _indent(_clip(best.text), "    ")]
+                lines += ["the steps to it:", *_way(best)] if best.depth else []
+        return "\n".join(lines)
 
 
 def _best_open(nodes: list[Node], search: Started) -> Node | None:
@@ -81,7 +81,7 @@ def _best_open(nodes: list[Node], search: Started) -> Node | None:
 
 
 def _way(node: Node) -> list[str]:
-    """The tactics that lead to a node. Each acts on the first goal, but where it says on which."""
+    """The tactics that lead to a node. Each acts on the first goal unless it names another."""
     lines: list[str] = []
     number = 0
     for step in way_to(node)[0]:

@@ -1,7 +1,7 @@
-"""`burn-qed`: the commands, and how a failure is told.
+"""`burn-qed`: the commands, and how failures are reported.
 
-Exit codes: 0 what was asked for is so; 1 it is not (refused, not found); 2 the input is wrong; 3 the
-machinery failed, which says nothing about any theorem; 130 interrupted.
+Exit codes: 0 success; 1 a negative answer (refused, not found); 2 bad input; 3 the machinery failed,
+which proves nothing about any theorem; 130 interrupted.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
     help="A Lean 4 theorem prover: a model proposes, search explores, Lean judges.",
-    epilog="Start with **burn-qed doctor**: it says what is there and what is missing.",
+    epilog="Start with **burn-qed doctor**: it shows what is installed and what is missing.",
 )
 app.add_typer(lean.app, name="lean")
 app.add_typer(data.app, name="data")
@@ -76,8 +76,8 @@ app.command(
 )(repl.repl)
 
 
-def _print_version(asked: bool) -> None:
-    if asked:
+def _print_version(requested: bool) -> None:
+    if requested:
         typer.echo(f"burn-qed {version('burn-qed')}")
         raise typer.Exit
 
@@ -95,7 +95,7 @@ def options(
 
 
 def main() -> None:
-    """Run the command; a failure is one or two lines on stderr and an exit code that says which."""
+    """Run the command. A failure prints one or two lines on stderr and sets the exit code."""
     with screen.shown():
         _run()
 
@@ -111,6 +111,6 @@ def _run() -> None:
     except KeyboardInterrupt:
         print("interrupted", file=sys.stderr)
         sys.exit(130)
-    except BrokenPipeError:  # the reader of our output has seen enough
+    except BrokenPipeError:  # the reader of our output is gone, such as `head`
         sys.stderr.close()
         sys.exit(1)

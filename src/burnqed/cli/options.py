@@ -1,4 +1,4 @@
-"""Options of commands out of settings, whose fields state defaults, bounds and descriptions."""
+"""Command options made from settings, whose fields hold defaults, bounds and descriptions."""
 
 from __future__ import annotations
 
@@ -16,18 +16,16 @@ from burnqed.core.errors import InputError
 
 Command = Callable[..., None]
 
-JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON for machines.")]
-OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="The run's directory.")]
-ResumeOption = Annotated[bool, typer.Option("--resume", help="Go on with what is in --out.")]
+JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to write to.")]
+ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")]
 
-_FLAGS = {
-    "imports": "--import",
-    "matched": "--match",
-}  # where an option is not called as its setting is
 _METAVARS = {
     "model": "DIR", "value": "DIR", "encoder": "DIR|URL", "imports": "MODULE", "prompt": "FORMAT",
     "base": "MODEL", "budgets": "N,N,…", "policy": "KIND", "toolchain": "KIND", "embeddings": "DIR",
-    "resume_from": "DIR",
+    "resume_from": "DIR", "module": "PREFIX", "lean": "PATH", "leandojo": "FILE", "jsonl": "FILE",
+    "theorems": "SET", "without": "SET", "unproved": "RUN", "sample": "N", "at_most": "N",
+    "state": "TEXT", "tokenizer": "MODEL", "follow": "SOURCE", "source": "SOURCE",
 }  # fmt: skip
 
 
@@ -38,7 +36,7 @@ def configured(
     only: Collection[str] = (),
     without: Collection[str] = (),
 ) -> Callable[[Command], Command]:
-    """A command with a struct for a parameter: the settings become options, beside those of its own."""
+    """Turn a command's struct parameter into options, one for each setting."""
     known = settings_of(kind)
     names = [name for name in only or known if name not in without]
     settings = sorted((known[name] for name in names), key=lambda setting: setting.group != "")
@@ -50,11 +48,12 @@ def configured(
 
         @functools.wraps(command)
         def adapted(**given: Any) -> None:
-            told = {name: given.pop(name) for name in names}
             values = {
-                name: _value(known[name], said) for name, said in told.items() if said is not None
+                name: _value(known[name], value)
+                for name in names
+                if (value := given.pop(name)) is not None
             }
-            command(**given, **{parameter: build(kind, values, called=_flag)})
+            command(**given, **{parameter: build(kind, values, called=lambda name: known[name].flag)})
 
         adapted.__signature__ = inspect.Signature(kept)  # type: ignore[attr-defined]
         adapted.__annotations__ = {one.name: one.annotation for one in kept}
@@ -63,17 +62,13 @@ def configured(
     return decorate
 
 
-def _flag(name: str) -> str:
-    return _FLAGS.get(name, "--" + name.replace("_", "-"))
-
-
 def _parameter(setting: Setting) -> inspect.Parameter:
-    flag = _flag(setting.name)
+    flag = setting.flag
     if setting.type is bool and setting.default:
         flag += f"/--no-{flag.removeprefix('--')}"
     default = setting.default
-    annotation: Any = str if _is_list_of_numbers(setting) else setting.type
-    if _is_list_of_numbers(setting):
+    annotation: Any = str if setting.is_list_of_numbers else setting.type
+    if setting.is_list_of_numbers:
         default = ",".join(map(str, setting.default))
     elif setting.many:
         annotation, default = list[setting.type], None  # type: ignore[name-defined]
@@ -96,17 +91,13 @@ def _parameter(setting: Setting) -> inspect.Parameter:
     )
 
 
-def _is_list_of_numbers(setting: Setting) -> bool:
-    """Such a list is one word on the command line, as 10,30,100; other lists are repeated options."""
-    return setting.many and setting.type is int
-
-
-def _value(setting: Setting, said: Any) -> Any:
-    if not _is_list_of_numbers(setting):
-        return said
+def _value(setting: Setting, given: Any) -> Any:
+    if not setting.is_list_of_numbers:
+        return given
     try:
-        return [int(part) for part in said.split(",")]
+        return [int(part) for part in given.split(",")]
     except ValueError:
         raise InputError(
-            f"no {setting.name}: {said}", hint="numbers with commas, as 10,30,100"
+            f"{setting.flag} cannot be {given}",
+            hint="give numbers with commas, such as 10,30,100",
         ) from None

@@ -1,4 +1,4 @@
-"""How far a set of theorems is: counts, rate, time left."""
+"""Progress bars: counts, rate, time left."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from rich.progress import (
 )
 
 from burnqed.core import screen
-from burnqed.search.events import Event, Expanded
+from burnqed.prover.progress import LINE_SECONDS, SetCounts
+from burnqed.search.events import Event
 from burnqed.trajectories.schema import TheoremRecord
-
-LINE_SECONDS = 10.0  # between two lines where there is no terminal
 
 
 @contextmanager
 def counted(what: str, total: int | None, shown: bool) -> Iterator[Callable[[int], None]]:
-    """A bar for work that is merely counted; call the function when so many more are done."""
+    """A bar for counted work. The function that it yields advances it."""
     with Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
         TimeRemainingColumn(), console=screen.console(stderr=True), disable=not shown,
@@ -37,7 +36,7 @@ def counted(what: str, total: int | None, shown: bool) -> Iterator[Callable[[int
 
 
 def timed_bar(console: Console, shown: bool) -> Progress:
-    """A bar for long work: how far, since when, how much longer."""
+    """A bar for long work, with time elapsed and time left."""
     return Progress(
         TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(),
         TimeElapsedColumn(), TimeRemainingColumn(elapsed_when_finished=True), console=console,
@@ -46,18 +45,15 @@ def timed_bar(console: Console, shown: bool) -> Progress:
 
 
 class SetProgress:
-    """A bar on stderr; where that is no terminal, a line now and then, so that logs stay readable."""
+    """A bar on stderr. Without a terminal, a line every few seconds keeps logs readable."""
 
     def __init__(self, total: int, done: int, shown: bool, label: str = "") -> None:
         console = screen.console(stderr=True)
         self._lines = shown and not console.is_terminal
         self._bar = timed_bar(console, shown=shown and not self._lines)
         self._task = self._bar.add_task(f"{label}searching", total=total, completed=done)
-        self._total, self._begun, self._last = total, time.monotonic(), time.monotonic()
-        self._earlier = done
-        self._label = label
-        self.done = done
-        self.proved = self.errors = self.nodes = 0
+        self._last = time.monotonic()
+        self._counts = SetCounts(total, done, label)
 
     @contextmanager
     def shown(self) -> Iterator[None]:
@@ -65,38 +61,28 @@ class SetProgress:
             yield
 
     def count(self, earlier: Iterable[TheoremRecord]) -> None:
-        """What a resumed run found before; it is part of `done` already."""
-        for record in earlier:
-            self.proved += record.outcome == "proved"
-            self.errors += record.outcome == "error"
+        """Count what a resumed run found earlier. `done` includes it already."""
+        self._counts.count(earlier)
 
     def event(self, event: Event) -> None:
-        if isinstance(event, Expanded):
-            self.nodes += 1
+        if self._counts.event(event):
             self._show()
 
     def record(self, record: TheoremRecord) -> None:
-        self.done += 1
-        self.count([record])
-        self._bar.update(self._task, completed=self.done)
+        self._counts.record(record)
+        self._bar.update(self._task, completed=self._counts.done)
         self._show()
 
     def _show(self) -> None:
-        now = time.monotonic()
-        seconds = max(now - self._begun, 1e-9)
-        counts = f"proved {self.proved}, errors {self.errors}"
-        said = f"{self._label}{counts}, {self.nodes / seconds:.1f} nodes/s"
-        self._bar.update(self._task, description=said)
-        if self._lines and (now - self._last > LINE_SECONDS or self.done == self._total):
+        now, counts = time.monotonic(), self._counts
+        self._bar.update(self._task, description=counts.said)
+        if self._lines and (now - self._last > LINE_SECONDS or counts.done == counts.total):
             self._last = now
-            fresh = self.done - self._earlier
-            seconds_left = (self._total - self.done) * seconds / fresh if fresh else None
-            left = "" if seconds_left is None else f", about {seconds_left:.0f} s left"
-            print(f"{self.done}/{self._total}: {said}{left}", file=sys.stderr)
+            print(counts.line, file=sys.stderr)
 
 
 class CountedProgress:
-    """The same for other things, with a few counts of what came of them."""
+    """Progress of work other than searches, with a few counts of its outcomes."""
 
     def __init__(self, label: str, total: int, shown: bool) -> None:
         console = screen.console(stderr=True)
@@ -113,7 +99,7 @@ class CountedProgress:
             yield
 
     def add(self, counts: Mapping[str, int]) -> None:
-        """One more is done, and these counts grow."""
+        """Record that one more is done, and add these counts."""
         self._done += 1
         self._counts.update(counts)
         said = ", ".join(f"{what} {count}" for what, count in self._counts.items() if count)

@@ -1,4 +1,4 @@
-"""An evaluation's result as tables for people."""
+"""An evaluation's result as tables."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _MOST_ERRORS = 20
 
 
 def print_result(result: IterationResult, earlier: IterationResult | None = None) -> None:
-    """The budgets, the groups, the errors, and the difference to an earlier result."""
+    """Print budgets, groups and errors, and the difference from an earlier result."""
     screen = tables.console()
     screen.print(_budgets(result, earlier))
     if any(t.group for t in result.largest.per_theorem):
@@ -32,7 +32,7 @@ def print_result(result: IterationResult, earlier: IterationResult | None = None
 
 
 def _budgets(result: IterationResult, earlier: IterationResult | None) -> Table:
-    """A column for each budget: there are few of them, and many things to say of each."""
+    """A column for each budget: budgets are few, and the figures of each are many."""
     several = f", best of {result.attempts} attempts" if result.attempts > 1 else ""
     title = f"{result.benchmark.name}{several}"
     table = tables.folding("nodes", *map(str, result.budgets), title=title)
@@ -82,7 +82,7 @@ def _groups(result: IterationResult) -> Table:
 
 
 def _errors(failed: Sequence[tuple[int, TheoremResult]]) -> Table:
-    table = tables.folding("theorem", "error", "what was said", title="errors")
+    table = tables.folding("theorem", "error", "message", title="errors")
     for _, t in failed[:_MOST_ERRORS]:
         kind = t.reason if t.outcome == "error" else f"in {t.failures} of the attempts"
         table.add_row(Text(t.name), Text(kind, style="red"), Text(_first_line(t)))
@@ -104,11 +104,11 @@ def _remarks(result: IterationResult) -> Iterable[str]:
     if benchmark.leak_rules:
         yield f"leak rule for library theorems: {' and '.join(benchmark.leak_rules)}"
     yield (
-        f"in all {cost.nodes} nodes and {cost.steps} tactics; seconds: search {cost.search_secs:.0f}, "
-        f"of which Lean {cost.lean_secs:.0f}, judge {cost.judge_secs:.0f}"
+        f"in all {cost.nodes} nodes and {cost.steps} tactics; seconds: search {cost.search_secs:.0f} "
+        f"(in Lean {cost.lean_secs:.0f}), judge {cost.judge_secs:.0f}"
     )
     if cost.clock_stops:
         yield (
-            f"{cost.clock_stops} tactics were stopped by the wall clock, not by their budget: on "
-            "another day they may come out differently"
+            f"{cost.clock_stops} tactics were stopped by the wall clock, not by their budget: another "
+            "run may decide them differently"
         )

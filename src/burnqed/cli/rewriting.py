@@ -1,4 +1,4 @@
-"""Rewriting a user's file: looked at before the work, and never over what somebody else wrote."""
+"""Rewriting a user's file: checked before the work, and never over what somebody else wrote."""
 
 from __future__ import annotations
 
@@ -8,26 +8,23 @@ import stat
 from pathlib import Path
 
 from burnqed.core.errors import InfrastructureError, InputError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish
 from burnqed.core.storage import remedy
 
-_INSTEAD = "leave out --write, and the result is printed"
+_INSTEAD = "leave out --write to print the result"
 
 
 def check_rewritable(path: Path) -> bytes:
-    """Refuse a file that could not be rewritten, before anything is spent on what to write.
-
-    The result is what is in it now.
-    """
+    """Return the file's content. Refuse it before the work if it could not be rewritten."""
     path = path.resolve()
-    # Root may write to it, and a rename asks for no right to the file: what is marked stays as it is.
+    # Root may write anywhere, and a rename needs no right to the file: so respect the read-only mark.
     marked = not path.stat().st_mode & (stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH)
     if marked or not os.access(path, os.W_OK):
         raise InputError(f"cannot rewrite {path}: it is read-only", hint=f"chmod u+w, or {_INSTEAD}")
     probe = path.with_name(f".{path.name}.{os.getpid()}.new")
     try:
         content = path.read_bytes()
-        probe.write_bytes(content)  # there is room for as much again, too
+        probe.write_bytes(content)  # the disk has room for a second copy
         probe.unlink()
         return content
     except OSError as error:
@@ -38,7 +35,7 @@ def check_rewritable(path: Path) -> bytes:
 
 
 def rewrite(path: Path, before: bytes, after: str) -> None:
-    """Put a text in the place of what was there, and must still be."""
+    """Replace the file's content `before`, which it must still have, by `after`."""
     path = path.resolve()
     try:
         found = path.read_bytes()
@@ -46,7 +43,7 @@ def rewrite(path: Path, before: bytes, after: str) -> None:
         raise InfrastructureError(f"cannot rewrite {path}: {error.strerror or error}") from error
     if found != before:
         raise InputError(
-            f"{path} was changed while proofs were searched: it is left as it is now",
+            f"{path} changed during the search and is left alone",
             hint="take the proofs from standard output, or run again",
         )
     mark = codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b""

@@ -1,4 +1,4 @@
-"""One view of a whole run: an iteration's stages, what each came to, what the one at work says."""
+"""A view of a whole run: an iteration's stages, their outcomes, and the last line of the active one."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from rich.text import Text
 
 from burnqed.core import screen
 from burnqed.iteration.history import BASELINE
-from burnqed.iteration.stages import Stage
+from burnqed.iteration.specs import Stage
 
 _MARKS = {"done": "✓", "skipped": "–", "failed": "✗", "stopped": "■", "running": "▶", "": " "}
 
 
 class RunView:
-    """A live table on a terminal; where there is none, a line for each begin and end."""
+    """A live table on a terminal; elsewhere a line when a stage begins or ends."""
 
     def __init__(self, planned: Callable[[int], Sequence[tuple[Stage, str]]]) -> None:
-        """`planned` gives the stages of an iteration, each with what became of it before, or ""."""
+        """`planned` gives the stages of an iteration, each with its earlier outcome, or ""."""
         self._console = screen.console(stderr=True)
         terminal = self._console.is_terminal
         self._live = Live(console=self._console, refresh_per_second=2) if terminal else None

@@ -1,4 +1,4 @@
-"""Summaries as tables for people and JSON for machines."""
+"""Summaries as tables and as JSON."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import typer
 from rich.table import Column, Table
@@ -13,64 +14,58 @@ from rich.text import Text
 
 from burnqed.core.errors import CorruptError
 from burnqed.core.screen import console as console
-from burnqed.trajectories.summary import STEP_COLUMNS, Summary, count_steps, summarize
+from burnqed.trajectories.summary import Summary
+
+_NOTHING: Mapping[str, object] = {}
 
 
 def warn(problem: str) -> None:
-    """A problem that does not stop anything, on stderr."""
+    """Print a warning on stderr."""
     print(f"warning: {problem}", file=sys.stderr)
 
 
 def folding(*titles: str, title: str = "") -> Table:
-    """A table whose cells are folded and never cut: half a name is none."""
+    """A table whose cells wrap and are never cut: half a name is useless."""
     columns = [Column(Text(head), overflow="fold") for head in titles]
     return Table(*columns, title=Text(title) if title else None, title_justify="left")
 
 
 def print_facts(title: str, facts: Mapping[str, object]) -> None:
-    """What is known of one thing, a line each; what is not known has none."""
+    """Print a table of facts about one thing, without those that are None."""
     table = folding("what", "is", title=title)
     for key, value in facts.items():
         if value is not None:
-            said = f"{value:,.4g}" if isinstance(value, float) else str(value)
-            table.add_row(key.replace("_", " "), said)
+            shown = f"{value:,.4g}" if isinstance(value, float) else str(value)
+            table.add_row(key.replace("_", " "), shown)
     console().print(table)
 
 
-def summed_up(directory: Path) -> Summary:
-    """What is in a set of trajectories; the user is told of parts that are not whole."""
-    from burnqed.trajectories.store import iter_steps, read_records
-
-    damage: list[str] = []
-    counts = count_steps(iter_steps(directory, columns=STEP_COLUMNS, on_problem=damage.append))
-    for problem in damage:
-        warn(problem)
-    records = read_records(directory, on_problem=lambda _told_already: None)
-    return summarize(records, counts, damage)
+def print_trained(
+    result: Mapping[str, Any], out: Path, as_json: bool, last: Mapping[str, object] = _NOTHING
+) -> None:
+    """Print what a training achieved; `last` comes at the end, in place of the result's own."""
+    if as_json:
+        typer.echo(json.dumps(result, ensure_ascii=False))
+        return
+    figures = {k: v for k, v in result.items() if not isinstance(v, dict) and k not in last}
+    print_facts(f"trained: {out / 'best'}", {**result.get("data", {}), **figures, **last})
 
 
 def refuse_damage(summary: Summary) -> None:
-    """Figures with something missing are printed, and are no success."""
+    """Fail if something is missing from the figures that were printed."""
     if summary.damage:
         found = len(summary.damage)
         parts = "1 part is" if found == 1 else f"{found} parts are"
         raise CorruptError(
-            f"{parts} damaged: the figures are of what can be read",
-            hint="--resume the run: what is damaged is set aside, and its theorems searched again",
+            f"{parts} damaged: the figures count only what can be read",
+            hint="--resume the run: it sets damaged parts aside and searches their theorems again",
         )
 
 
-def summary_json(summary: Summary, theorems: bool = False) -> str:
-    content = json.loads(summary.to_json())
-    if not theorems:
-        content.pop("lines", None)
-    return json.dumps(content, ensure_ascii=False)
-
-
 def print_summary(summary: Summary, as_json: bool, theorems: bool = False) -> None:
-    """Standard output gets it, with a line for each theorem if they are asked for."""
+    """Print a summary, with a line for each theorem on request."""
     if as_json:
-        typer.echo(summary_json(summary, theorems))
+        typer.echo(summary.to_json(lines=theorems))
         return
     screen = console()
     screen.print(_overview(summary))
@@ -99,11 +94,11 @@ def _overview(s: Summary) -> Table:
     table.add_row("tactics per node, min / mean / max", spread)
     if s.step_counts is not None:
         for title, counts in (("outcome", s.step_counts.by_outcome), ("label", s.step_counts.by_label)):
-            said = ", ".join(f"{name} {count}" for name, count in counts.items())
-            table.add_row(f"steps by {title}", said or "-")
+            listed = ", ".join(f"{name} {count}" for name, count in counts.items())
+            table.add_row(f"steps by {title}", listed or "-")
     rest = s.other_seconds / s.seconds if s.seconds else 0.0
     table.add_row(
-        "search seconds", f"{s.seconds:.1f}, Lean's own {s.lean_seconds:.1f}, else {rest:.1%}"
+        "search seconds", f"{s.seconds:.1f}, in Lean {s.lean_seconds:.1f}, elsewhere {rest:.1%}"
     )
     table.add_row("judge seconds", f"{s.judge_seconds:.1f}")
     return table

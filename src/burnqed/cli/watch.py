@@ -1,44 +1,34 @@
-"""Looking on at a training: a bar, or a line now and then; and the first signal, which stops it."""
+"""The progress of long work: a bar or lines; and the first signal, which stops it."""
 
 from __future__ import annotations
 
+import asyncio
 import os
+import signal
 import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from typing import Any, Generic, Protocol, Self, TypeVar
+from typing import Any, Self
 
 from burnqed.cli import tables
-from burnqed.cli.progress import LINE_SECONDS, counted, timed_bar
-from burnqed.cli.stopping import Stopping
+from burnqed.cli.progress import SetProgress, counted, timed_bar
 from burnqed.core import screen
-
-
-class Standing(Protocol):
-    """How far a training is; more may be known, and `said` puts it into words."""
-
-    @property
-    def step(self) -> int: ...
-
-    @property
-    def steps(self) -> int: ...
-
-
-T = TypeVar("T", bound=Standing)
+from burnqed.core.stopping import Stopping
+from burnqed.prover.progress import LINE_SECONDS
 
 
 def is_main() -> bool:
-    """Whether this is the process that speaks, of those that `accelerate launch` started."""
+    """Whether this is the process that prints, among those that `accelerate launch` started."""
     return os.environ.get("RANK", "0") == "0"
 
 
-class Watch(Generic[T]):
-    """The bar, or a line now and then; and the first Ctrl-C or SIGTERM, which asks to save and stop."""
+class Watch:
+    """Shows progress. The first Ctrl-C or SIGTERM asks the work to save and stop."""
 
-    def __init__(self, said: Callable[[T], str], shown: bool) -> None:
+    def __init__(self, said: Callable[[Any], str] = lambda _told: "", *, shown: bool) -> None:
         console = screen.console(stderr=True)
-        self.stopping = Stopping(shown=is_main())
+        self._stopping = Stopping(shown=is_main())
         self._said = said
         self._shown = shown
         self._lines = shown and not console.is_terminal
@@ -46,20 +36,28 @@ class Watch(Generic[T]):
         self._first: tuple[int, float] | None = None
         self._last = 0.0
         self._task: Any = None
-        self._unsaid = ""  # the last line, while it waits for its time
+        self._unsaid = ""  # the latest line, until it is due
 
     def __enter__(self) -> Self:
-        self.stopping.__enter__()
+        self._stopping.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
         self._bar.stop()
-        if self._unsaid:  # it ended early, and this is how
+        if self._unsaid:  # the training ended before the line was due
             print(self._unsaid, file=sys.stderr)
-        self.stopping.__exit__(*error)
+        self._stopping.__exit__(*error)
+
+    @property
+    def signal(self) -> signal.Signals:
+        """What stopped it."""
+        return self._stopping.signal or signal.SIGTERM
+
+    def stopping(self) -> asyncio.Event:
+        return self._stopping.event()
 
     def stop(self) -> bool:
-        return self.stopping.asked()
+        return self._stopping.asked()
 
     def warn(self, problem: str) -> None:
         if is_main():
@@ -68,7 +66,10 @@ class Watch(Generic[T]):
     def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]:
         return _by_hundreds(what, total, self._shown)
 
-    def told(self, told: T) -> None:
+    def bar(self, total: int, done: int, label: str = "") -> SetProgress:
+        return SetProgress(total, done, self._shown, label)
+
+    def told(self, told: Any) -> None:
         if self._task is None:
             self._bar.start()
             self._task = self._bar.add_task("training", total=told.steps)
@@ -90,7 +91,7 @@ class Watch(Generic[T]):
 
 @contextmanager
 def _by_hundreds(what: str, total: int, shown: bool) -> Iterator[Callable[[], None]]:
-    """A bar that moves a hundred at a time: it must not cost more than the work."""
+    """A bar that moves in hundreds, so that it costs less than the work."""
     with counted(what, total, shown) as advance:
         done = 0
 

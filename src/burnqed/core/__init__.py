@@ -1,1 +1,1 @@
-"""The vocabulary every other room shares: types, ports, errors. Imports none of them."""
+"""The vocabulary of all rooms: types, ports, errors. It imports no other room."""

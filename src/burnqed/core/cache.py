@@ -1,8 +1,12 @@
-"""The folder for what can be made or fetched again."""
+"""The cache: a folder of files that can be made or downloaded again."""
 
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path, PurePosixPath
 from typing import Literal
 
@@ -16,13 +20,13 @@ LOCK_SECONDS = 3600.0
 
 
 def cache_root() -> Path:
-    """Where burn-qed keeps what it can make again; BURN_QED_CACHE moves it."""
+    """The folder of the cache. BURN_QED_CACHE moves it."""
     given = os.environ.get("BURN_QED_CACHE")
     return Path(given) if given else Path(platformdirs.user_cache_dir("burn-qed"))
 
 
 def brought(kind: Literal["sets", "models", "values"], name: str) -> Path | None:
-    """What a bundle brought under this name, if there is such a thing."""
+    """What a bundle brought under this name, if anything."""
     parts = PurePosixPath(name).parts
     if not parts or ".." in parts or parts[0] == "/":
         return None
@@ -31,7 +35,7 @@ def brought(kind: Literal["sets", "models", "values"], name: str) -> Path | None
 
 
 def lock(path: Path) -> FileLock:
-    """Held while something is made, so that two processes do not make it at once."""
+    """A lock, so that two processes do not make the same thing at once."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         held = FileLock(f"{path}.lock", timeout=LOCK_SECONDS)
@@ -47,3 +51,28 @@ def lock(path: Path) -> FileLock:
             hint=remedy(error, path, "set BURN_QED_CACHE to another folder"),
         ) from error
     return held
+
+
+@contextmanager
+def scratch_in(folder: Path, needed: float, what: str) -> Iterator[Path]:
+    """A folder to make something in before it gets its name; there is room for so many bytes."""
+    free = shutil.disk_usage(folder).free
+    if free < needed:
+        raise SetupError(
+            f"{free / 1e9:.1f} GB are free at {folder}, {what} needs {needed / 1e9:.1f}",
+            hint="free some, or set BURN_QED_CACHE to another folder",
+        )
+    for old in folder.glob("new-*"):  # what was interrupted
+        shutil.rmtree(old, ignore_errors=True)
+    with tempfile.TemporaryDirectory(prefix="new-", dir=folder) as scratch:
+        yield Path(scratch)
+
+
+@contextmanager
+def making(root: Path, needed: float, what: str) -> Iterator[Path]:
+    """A scratch folder; what is in its `made` at the end becomes `root`."""
+    with scratch_in(root.parent, needed, what) as scratch:
+        yield scratch
+        if root.exists():
+            shutil.rmtree(root)
+        (scratch / "made").rename(root)

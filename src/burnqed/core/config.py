@@ -1,8 +1,9 @@
-"""Settings as frozen structs: a field is the one home of a setting's default, bounds and description.
+"""Settings as frozen structs: each field holds a setting's default, bounds and description.
 
-A setting is `int`, `float`, `str`, `bool`, `Path`, a choice of words, tuples of one of these, or one of
-these or None, annotated with `about`. TOML sections, options of commands and keyword arguments are all
-built by `build`, which refuses what no field is called and what does not fit its field.
+A setting is an `int`, `float`, `str`, `bool`, `Path` or choice of words, a tuple of these, or one of
+these or None, annotated with `about`; or a struct of settings, which is a table within its section.
+`build` makes structs from TOML sections, options of commands and keyword arguments. It refuses unknown
+names and values that do not fit their field.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 import difflib
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
+from copy import deepcopy
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -27,9 +29,9 @@ _WORDS: dict[Any, str] = {
 }  # fmt: skip
 
 
-def about(description: str, group: str = "") -> msgspec.Meta:
-    """What a setting is, in a sentence, and the heading that it stands under in `--help`."""
-    return msgspec.Meta(description=description, extra={"group": group})
+def about(description: str, group: str = "", flag: str = "") -> msgspec.Meta:
+    """A setting's description, its heading in `--help`, and its option if that has another name."""
+    return msgspec.Meta(description=description, extra={"group": group, "flag": flag})
 
 
 AtLeast0 = Annotated[int, msgspec.Meta(ge=0)]
@@ -38,7 +40,7 @@ AtLeast1 = Annotated[int, msgspec.Meta(ge=1)]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A field of a struct, taken apart."""
+    """A field of a struct."""
 
     name: str
     type: type
@@ -51,21 +53,32 @@ class Setting:
     choices: tuple[str, ...]
     description: str
     group: str
+    flag: str  # the option on the command line
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is a struct of settings itself."""
+        return issubclass(self.type, msgspec.Struct)
+
+    @property
+    def is_list_of_numbers(self) -> bool:
+        """On the command line such a list is one word, as 10,30,100; others are repeated options."""
+        return self.many and self.type is int
 
     @property
     def wanted(self) -> str:
-        """What fits, in words."""
+        """The values that fit, in words."""
         if self.choices:
             return f"one of {', '.join(self.choices)}"
-        said = _WORDS[self.type]
+        words = _WORDS[self.type]
         match self.least, self.most:
             case None, None:
                 pass
             case least, None:
-                said += f", {least:g} or more"
+                words += f", {least:g} or more"
             case least, most:
-                said += f", {least:g} to {most:g}"
-        return f"a list: each is {said}" if self.many else said
+                words += f", {least:g} to {most:g}"
+        return f"a list: each is {words}" if self.many else words
 
 
 @cache
@@ -75,6 +88,7 @@ def settings_of(kind: type[msgspec.Struct]) -> Mapping[str, Setting]:
     for field in msgspec.structs.fields(kind):
         known: dict[str, Any] = {"optional": False, "many": False, "least": None, "most": None}
         known |= {"choices": (), "description": "", "group": ""}
+        known["flag"] = "--" + field.name.replace("_", "-")
         _take_apart(field.type, known)
         default = (
             field.default if field.default_factory is msgspec.NODEFAULT else field.default_factory()
@@ -92,7 +106,8 @@ def _take_apart(annotation: Any, known: dict[str, Any]) -> None:
         annotation, *metas = get_args(annotation)
         for meta in metas:
             known["description"] = meta.description or known["description"]
-            known["group"] = (meta.extra or {}).get("group", "") or known["group"]
+            for key in ("group", "flag"):
+                known[key] = (meta.extra or {}).get(key, "") or known[key]
             known["least"] = known["least"] if meta.ge is None else meta.ge
             known["most"] = known["most"] if meta.le is None else meta.le
         _take_apart(annotation, known)
@@ -112,9 +127,9 @@ def _take_apart(annotation: Any, known: dict[str, Any]) -> None:
 def build(
     kind: type[T], values: Mapping[str, Any], where: str = "", called: Callable[[str], str] = str
 ) -> T:
-    """A struct of these values and its defaults; `where` they come from begins the message.
+    """A struct of these values and its defaults.
 
-    `called` says what a setting is called where they come from.
+    `where` the values come from begins an error's message, and `called` gives a setting's name there.
     """
     settings = settings_of(kind)
     start = f"{where}: " if where else ""
@@ -122,22 +137,34 @@ def build(
     hints = get_type_hints(kind, include_extras=True)
     fitting = {}
     for name, value in values.items():
+        if settings[name].is_table:
+            fitting[name] = _table(settings[name], value, where)
+            continue
         try:
             fitting[name] = msgspec.convert(value, hints[name], dec_hook=_decoded)
         except msgspec.ValidationError:
             wanted, shown = settings[name], called(name)
-            said = f"{shown} is {value!r}"
+            problem = f"{shown} is {value!r}"
             if wanted.choices and isinstance(value, str):
-                said = f"no {name.replace('_', ' ')} {value}"
-            raise ConfigError(start + said, hint=f"{shown} is {wanted.wanted}") from None
+                problem = f"unknown {name.replace('_', ' ')} {value}"
+            raise ConfigError(start + problem, hint=f"{shown} must be {wanted.wanted}") from None
     for setting in settings.values():
         if setting.required and setting.name not in values:
-            raise ConfigError(f"{start}no {setting.name}", hint=setting.description)
+            raise ConfigError(f"{start}{setting.name} is missing", hint=setting.description)
     return kind(**fitting)
 
 
+def _table(setting: Setting, value: Any, where: str) -> Any:
+    inner = f"{where.removesuffix(']')}.{setting.name}]" if where.endswith("]") else setting.name
+    if isinstance(value, msgspec.Struct):
+        value = msgspec.structs.asdict(value)
+    if not isinstance(value, Mapping):
+        raise ConfigError(f"{inner}: {value!r} is not a table", hint="write its settings below it")
+    return build(setting.type, value, inner)
+
+
 def validated(config: T, where: str = "") -> T:
-    """The same struct, once its values are known to fit: who makes one in Python is not checked."""
+    """The same struct, once its values are checked: a struct made in Python may hold any value."""
     return build(type(config), msgspec.structs.asdict(config), where)
 
 
@@ -151,16 +178,16 @@ def refuse_unknown(values: Mapping[str, Any], known: Mapping[str, Any], where: s
     for name in values:
         if name not in known:
             close = difflib.get_close_matches(name, known, 1)
-            said = f"did you mean {close[0]}?" if close else f"there are: {', '.join(known)}"
+            hint = f"did you mean {close[0]}?" if close else f"known are: {', '.join(known)}"
             start = f"{where}: " if where else ""
-            raise ConfigError(f"{start}no {what} {name}", hint=said)
+            raise ConfigError(f"{start}unknown {what} {name}", hint=hint)
 
 
 # --------------------------------------------------------------------------------------- TOML
 
 
 def read_toml(path: Path) -> dict[str, Any]:
-    """What a TOML file holds, or an error that names the file."""
+    """The content of a TOML file, or an error that names the file."""
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -170,18 +197,20 @@ def read_toml(path: Path) -> dict[str, Any]:
 
 
 def overridden(content: Mapping[str, Any], settings: Sequence[str]) -> dict[str, Any]:
-    """The content with `section.key=value` settings in their places; a value is TOML, or plain text."""
-    changed = {name: dict(own) if isinstance(own, dict) else own for name, own in content.items()}
+    """The content, changed by settings `section.key=value`. A value is TOML or plain text."""
+    changed = deepcopy(dict(content))
     for setting in settings:
         place, equals, value = setting.partition("=")
-        section, dot, key = place.strip().partition(".")
-        if not (equals and dot and section and key):
+        *tables, key = place.strip().split(".")
+        if not (equals and tables and key and all(tables)):
             raise ConfigError(
-                f"no setting: {setting}", hint="write --set section.key=value, as --set run.seed=1"
+                f"not a setting: {setting}", hint="write --set section.key=value, as --set run.seed=1"
             )
-        own = changed.setdefault(section, {})
-        if not isinstance(own, dict):
-            raise ConfigError(f"{section} is no section", hint="write --set section.key=value")
+        own = changed
+        for name in tables:
+            own = own.setdefault(name, {})
+            if not isinstance(own, dict):
+                raise ConfigError(f"{name} is not a section", hint="write --set section.key=value")
         own[key] = _toml_value(value.strip())
     return changed
 
@@ -194,18 +223,23 @@ def _toml_value(text: str) -> Any:
 
 
 def sections(kind: type[T], content: Mapping[str, Any], where: str) -> T:
-    """A struct of sections, each a struct of settings, from what a TOML file holds."""
+    """A struct of sections, each a struct of settings, from the content of a TOML file."""
     known = get_type_hints(kind)
     refuse_unknown(content, known, where, "section")
     built = {}
     for name, own in content.items():
         if not isinstance(own, dict):
-            raise ConfigError(f"{where}: {name} is no section", hint=f"[{name}] begins one")
+            raise ConfigError(f"{where}: {name} is not a section", hint=f"begin it with [{name}]")
         built[name] = build(known[name], own, f"{where}, [{name}]")
     return kind(**built)
 
 
 def as_content(config: msgspec.Struct) -> dict[str, Any]:
-    """A struct of settings or of sections as JSON or TOML would hold it: every default written out."""
+    """A struct of settings or sections as plain data for JSON or TOML, defaults included."""
     content: dict[str, Any] = msgspec.json.decode(msgspec.json.encode(config, enc_hook=str))
     return content
+
+
+def from_json(kind: Any, text: bytes) -> Any:
+    """What `as_content` made JSON of, as the struct that it was."""
+    return msgspec.json.decode(text, type=kind, dec_hook=_decoded)

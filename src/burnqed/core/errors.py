@@ -1,31 +1,31 @@
 """Every exception burn-qed raises on purpose.
 
     BurnQedError
-    ├── InputError               exit 2: what the user gave is wrong; running again will not help
+    ├── InputError               exit 2: the input is wrong; running again will not help
     │   ├── StatementError       Lean does not accept the statement, or there is no such theorem
-    │   ├── ConfigError          a configuration key or value
-    │   └── NotEnough            exit 1: nothing is wrong with it, and there is not enough of it
-    └── InfrastructureError      exit 3: says nothing about any theorem or tactic
-        ├── SetupError           a toolchain, model or file that must be there is not
-        │   ├── NetworkError     it could not be fetched
-        │   └── CorruptError     it is there, and is not what it should be
+    │   ├── ConfigError          a wrong configuration key or value
+    │   └── NotEnough            exit 1: the input is right, but there is not enough of it
+    └── InfrastructureError      exit 3: nothing is known about any theorem or tactic
+        ├── SetupError           a toolchain, model or file is missing
+        │   ├── NetworkError     a download failed
+        │   └── CorruptError     a file is damaged
         ├── LeanError            a conversation with Lean failed
         │   ├── LeanStartError   a process did not become ready
-        │   ├── LeanLost         the process is gone; what lived in it must be made again
-        │   │   ├── LeanDied             it ended by itself
+        │   ├── LeanLost         the process is gone, and its states with it
+        │   │   ├── LeanDied             it exited, or was killed by others
         │   │   ├── LeanMemoryExceeded   too much memory, by our limit or by its own
         │   │   ├── RequestTimeout       killed by us: no reply in time
-        │   │   └── ProtocolError        killed by us: a reply nobody can read
+        │   │   └── ProtocolError        killed by us: an unreadable reply
         │   ├── RequestRefused   Lean answered `{"error": …}` to a request that should have worked
-        │   └── ReplayDiverged   a state made a second time came out different
-        ├── PoolClosed           the pool was closed while somebody still wanted a worker
-        └── ServerError          a model server does not answer, or answers what nobody can use
-            └── PromptRefused    it answers, but takes this state in no length
+        │   └── ReplayDiverged   a replayed state differs from the original
+        ├── PoolClosed           the pool was closed while somebody waited for a worker
+        └── ServerError          a model server does not answer, or its answers are useless
+            └── PromptRefused    it answers, but refuses this state at any length
 
-A tactic that fails is none of these: it is a value, `core.types.StepOutcome`. A call that makes no
-sense (a state of another session, a goal that is not there) is Python's own `ValueError`.
+A tactic that fails is not an exception but a value, `core.types.StepOutcome`. A wrong call (a state of
+another session, a goal that does not exist) raises `ValueError`.
 
-Every class can be pickled, because workers on other machines send them home.
+Every class can be pickled, so that other processes can send it.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class LeanLost(LeanError):
 
 
 class LeanDied(LeanLost):
-    """It ended by itself. `returncode` is Python's: negative means killed by that signal."""
+    """It was not ended by us. `returncode` is Python's: negative means killed by that signal."""
 
     def __init__(
         self,
@@ -131,14 +131,14 @@ class ProtocolError(LeanLost):
 
 
 def is_own_fault(error: LeanLost) -> bool:
-    """Whether the process ended of what it was asked, and not of a signal or of garbled output."""
+    """Whether the request itself ended the process, and not a signal or garbled output."""
     return isinstance(error, LeanMemoryExceeded) or (
         isinstance(error, LeanDied) and error.signal is None
     )
 
 
 class RequestRefused(LeanError):
-    """Lean's `{"error": kind, "desc": text}`; the process is well and can be asked again."""
+    """Lean's `{"error": kind, "desc": text}`; the process is fine and takes more requests."""
 
     def __init__(self, message: str = "", *, hint: str = "", kind: str = "", desc: str = "") -> None:
         super().__init__(message, hint=hint)
@@ -159,4 +159,4 @@ class ServerError(InfrastructureError):
 
 
 class PromptRefused(ServerError):
-    """Ends the search that asked, as an error: that nothing was proposed is not that nothing helps."""
+    """Ends the search as an error: a policy that proposes nothing does not mean that nothing helps."""

@@ -1,6 +1,6 @@
-"""The seams: what one room needs of another, as protocols.
+"""Ports: what one room needs of another, as protocols.
 
-The search sees Lean, the policy and the value model through these, so that fakes can stand in.
+The search sees Lean, the policy and the value model through these, so that tests can use fakes.
 """
 
 from __future__ import annotations
@@ -22,13 +22,13 @@ from burnqed.core.types import (
 class Environment(Protocol):
     """Proof states of one theorem, and the tactics that lead from one to the next.
 
-    States are persistent: any state that was not freed can be branched from, in any order, and
-    freeing a state does not touch its descendants.
+    States are persistent: tactics can be applied to any state that was not freed, in any order. Freeing
+    a state does not affect its descendants.
     """
 
     @property
     def lean_seconds(self) -> float:
-        """Time that Lean itself says it has spent on this environment's tactics so far."""
+        """The time that Lean reports for this environment's tactics so far."""
         ...
 
     async def start(self, theorem: Theorem) -> ProofState:
@@ -40,9 +40,8 @@ class Environment(Protocol):
     ) -> StepOutcome:
         """Run one tactic on the goals with these indices (by default all, in their order).
 
-        A tactic acts on the first of them and sees the others. The resulting state has what became of
-        these goals, and none of the state's other goals. Raises `LeanLost` when the tactic took two
-        processes with it.
+        A tactic acts on the first of them and sees the others. The resulting state has only the goals
+        that these turned into. Raises `LeanLost` if the tactic killed two processes.
         """
         ...
 
@@ -51,13 +50,13 @@ class Environment(Protocol):
     ) -> list[StepResult]:
         """Run each tactic on the same goals; results in the order of `tactics`.
 
-        What `apply` would raise for one tactic stands as a value in its place, so that it costs
-        the others nothing. Raises only when nothing can be said about any of them.
+        If `apply` would raise for one tactic, the exception is its result, and the others keep theirs.
+        Raises only if nothing is known about any of them.
         """
         ...
 
     async def free(self, states: Iterable[ProofState]) -> None:
-        """Say that these states will not be used again. Freeing one twice is harmless."""
+        """Free states that will not be used again. Freeing one twice is harmless."""
         ...
 
     async def certify(self, state: ProofState) -> Certificate:
@@ -65,12 +64,12 @@ class Environment(Protocol):
         ...
 
     async def close(self) -> None:
-        """Give back what the environment holds. No call may follow but `close`."""
+        """Release everything. Only `close` may be called after this."""
         ...
 
 
 class Policy(Protocol):
-    """What to try at a state."""
+    """Proposes tactics at a state."""
 
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
@@ -82,15 +81,15 @@ class Policy(Protocol):
         ...
 
     def about(self, theorem: Theorem) -> Policy:
-        """The policy to ask for a proof of this theorem.
+        """The policy for a proof of this theorem.
 
-        One that names lemmas leaves out those that the proof may not use; the others are who they are.
+        A policy that names lemmas leaves out those that the proof may not use.
         """
         ...
 
 
 class Value(Protocol):
-    """How provable a state looks."""
+    """Estimates how provable a state is."""
 
     async def energies(self, root: Sequence[Goal], states: Sequence[Sequence[Goal]]) -> list[float]:
         """One energy for each state of a search that began at `root`; lower is more provable."""

@@ -1,74 +1,83 @@
-"""A run's directory: what was asked for is written down first, and a second run goes on from there."""
+"""A run's directory: its settings are written first, so that a later run can resume it."""
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
-import shutil
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from burnqed.core.errors import BurnQedError, InfrastructureError, InputError
-from burnqed.core.storage import remedy
+from burnqed.core.errors import BurnQedError, InputError
+from burnqed.core.files import publish_json, read_object
 
 MANIFEST = "manifest.json"
-SUMMARY = "summary.json"  # what came of it, written when all of it is done
+SUMMARY = "summary.json"  # the results, written when all of it is done
 PLACES = "places"  # in the manifest
 
 
 def open_run(
     directory: Path,
-    asked: Mapping[str, Any],
+    settings: Mapping[str, Any],
     *,
     resume: bool,
     places: Mapping[str, Any] | None = None,
 ) -> None:
-    """Make the directory of a new run, or make sure that the one there is the run that is meant.
+    """Make the directory of a new run, or check that the existing one is the same run.
 
-    `asked` is all that decides the result. Resuming with anything else would mix two runs in one
-    directory, so it is refused. `places` say where it came from when the run began, for people: a run
-    may be carried elsewhere, so what is there is told by its checksum in `asked`, and not by its path.
+    `settings` are all that decides the result. Resuming with others would mix two runs in a directory,
+    so it is refused. `places` record for people where the inputs were. They are not compared, because a
+    run may be moved: checksums in `settings` identify the inputs.
     """
     path = directory / MANIFEST
     names = _names(directory)
     if MANIFEST not in names:
         if not all(_is_leftover(name) for name in names):
             raise InputError(
-                f"{directory} is not empty, and holds no run", hint="give another directory with --out"
+                f"{directory} is not empty and holds no run", hint="give another directory with --out"
             )
-        content = {**asked, PLACES: dict(places)} if places else asked
-        publish(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
+        content = {**settings, PLACES: dict(places)} if places else settings
+        publish_json(path, content)
         return
     if not resume:
         raise InputError(
-            f"{directory} holds a run already", hint="--resume goes on with it; --out names another"
+            f"{directory} holds a run already",
+            hint="continue it with --resume, or give another --out",
         )
     before = read_manifest(directory)
-    _refuse_changes(directory, {key: said for key, said in before.items() if key != PLACES}, asked)
+    _refuse_changes(directory, {key: value for key, value in before.items() if key != PLACES}, settings)
 
 
 def check_out(out: Path) -> None:
-    """Refuse a place that cannot be a run's directory, before anything is set up for the run."""
+    """Refuse a path that cannot be a run's directory, before anything is set up."""
     for place in (out, *out.parents):
         if os.path.isfile(place):  # noqa: PTH113  (it does not raise where it may not look)
             raise InputError(f"{place} is a file", hint="give a directory with --out")
 
 
 def check_resumed(directory: Path, known: Mapping[str, Any]) -> None:
-    """Refuse another run as `open_run` does, by what is known before long work makes the rest known."""
+    """Refuse another run like `open_run`, by the settings that are known before long work."""
     if (directory / MANIFEST).exists():
         before = read_manifest(directory)
         _refuse_changes(directory, {key: before.get(key) for key in known}, known)
 
 
-def _refuse_changes(directory: Path, before: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
-    different = [key for key in {**before, **asked} if before.get(key) != asked.get(key)]
+def _named(settings: Mapping[str, Any], above: str = "") -> Iterator[tuple[str, Any]]:
+    """Each setting under its whole name: those of tables in tables, too."""
+    for name, value in settings.items():
+        if isinstance(value, Mapping) and value:
+            yield from _named(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}", value
+
+
+def _refuse_changes(directory: Path, before: Mapping[str, Any], now: Mapping[str, Any]) -> None:
+    before, now = dict(_named(before)), dict(_named(now))
+    different = [key for key in {**before, **now} if before.get(key) != now.get(key)]
     if different:
-        changes = ", ".join(f"{k} was {before.get(k)!r}, now {asked.get(k)!r}" for k in different)
+        changes = ", ".join(f"{k} was {before.get(k)!r}, now {now.get(k)!r}" for k in different)
         raise InputError(
-            f"the run in {directory} is another one: {changes}",
+            f"the run in {directory} has other settings: {changes}",
             hint="resume with the same settings, or start another run with --out",
         )
 
@@ -85,30 +94,22 @@ def _names(directory: Path) -> list[str]:
 
 
 def _is_leftover(name: str) -> bool:
-    """Whether it is what `publish` leaves of a manifest when it is killed."""
+    """Whether a file is what a killed `publish` leaves of a manifest."""
     return name.startswith(f".{MANIFEST}.") and name.endswith(".tmp")
 
 
 def read_manifest(directory: Path) -> dict[str, Any]:
-    """What was asked of the run in a directory."""
-    path = directory / MANIFEST
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(content, dict):
-            raise ValueError("it is not a JSON object")
-    except FileNotFoundError:
-        raise InputError(f"{directory} holds no run: there is no {MANIFEST}") from None
-    except (OSError, ValueError) as error:
-        raise InfrastructureError(f"cannot read {path}: {error}") from error
-    return content
+    """The settings of the run in a directory."""
+    absent = InputError(f"{directory} holds no run: it has no {MANIFEST}")
+    return read_object(directory / MANIFEST, absent=absent)
 
 
-# What the runs of a command are, and the command that shows them.
+# What each command's runs are called, and the command that shows them.
 _SHOWN = {
     "run": ("a run of expert iteration", "status"),
     "eval": ("an evaluation", "report"),
     "search": ("a search", "summary"),
-    "negatives": ("a search beside proofs", "summary"),
+    "negatives": ("a search for hard negatives", "summary"),
     "train policy": ("a training", ""),
     "train value": ("a training", ""),
     "data trace": ("a trace", "data inspect"),
@@ -116,7 +117,7 @@ _SHOWN = {
 
 
 def command_of(directory: Path) -> str:
-    """The command that a run is of, as its manifest has it; "" where there is none."""
+    """The command of a run, from its manifest; "" if there is none."""
     try:
         return str(read_manifest(directory).get("command", ""))
     except BurnQedError:
@@ -124,52 +125,9 @@ def command_of(directory: Path) -> str:
 
 
 def shown_by(directory: Path) -> str:
-    """What a run's directory is and how to look at it, for who took it for another; "" for no run."""
+    """A hint for a wrong directory: what kind of run it is and how to see it; "" if it is not a run."""
     if (command := command_of(directory)) not in _SHOWN:
         return ""
     what, by = _SHOWN[command]
-    told = f"`{shlex.join(['burn-qed', *by.split(), str(directory)])}`" if by else "its result.json"
-    return f"it is {what}: {told} says what it came to"
-
-
-def publish(path: Path, content: str | bytes | Iterable[str]) -> None:
-    """Write a file so that it is there whole or not at all, also after a power cut."""
-    parts = [content] if isinstance(content, str | bytes) else content
-    if not path.name:
-        raise InputError(f"cannot write {path}: it names no file")
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with temporary.open("wb") as file:
-                for part in parts:
-                    file.write(part.encode() if isinstance(part, str) else part)
-                file.flush()
-                os.fsync(file.fileno())
-            if path.is_file():
-                shutil.copymode(path, temporary)
-            temporary.replace(path)
-        except BaseException:
-            temporary.unlink(missing_ok=True)
-            raise
-        sync_names(path.parent)
-    except OSError as error:
-        raise InfrastructureError(
-            f"cannot write {path}: {error.strerror or error}",
-            hint=remedy(error, path),
-        ) from error
-
-
-def sync_names(directory: Path) -> None:
-    """Put what files are called there on the disk: a rename alone may be lost with the power.
-
-    Where the folder may be written to and not read, the system does it in its own time.
-    """
-    try:
-        handle = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    except PermissionError:
-        return
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    where = f"`{shlex.join(['burn-qed', *by.split(), str(directory)])}`" if by else "its result.json"
+    return f"it is {what}: {where} shows its results"

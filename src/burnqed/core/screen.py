@@ -1,9 +1,9 @@
-"""What people see: text of files and of Lean, in which nothing acts on the terminal.
+"""Printing text of files and of Lean so that nothing in it acts on the terminal.
 
-Names, messages and file names come from anybody, and may hold what moves the cursor, paints a colour or
-turns the reading direction: a file could paint "accepted" below its own refusal. So whatever is printed
-goes through `visible`: standard output and error while `shown` lasts, and every `console`. Nothing is
-lost: a character that is not to be seen stands there as JSON would write it, so JSON stays what it is.
+Names, messages and file names come from anybody. They may move the cursor, set colours or change the
+reading direction: a file could paint "accepted" below its own refusal. So everything printed goes
+through `visible`: stdout and stderr while `shown` lasts, and every `console`. Nothing is lost: an
+invisible character is written as JSON would escape it, so that JSON stays the same.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from rich.console import Console, ConsoleOptions, RenderableType
 from rich.segment import Segment
 from rich.text import Text
 
-_WIDE = 1000  # columns where there is no terminal: nobody wraps names in a file or a pipe
+_WIDE = 1000  # columns without a terminal: names in a file or a pipe must not wrap
 _PLAIN = re.compile(r"[^\n\t\x20-\x7e]")
 
 
 @lru_cache(maxsize=1024)
 def _written(char: str) -> str:
-    """Control and format characters, separators of lines, halves of pairs: by their numbers."""
+    """Control and format characters, line separators and lone surrogates, escaped."""
     if unicodedata.category(char) not in ("Cc", "Cf", "Cs", "Zl", "Zp"):
         return char
     units = char.encode("utf-16-be", "surrogatepass")
@@ -34,12 +34,12 @@ def _written(char: str) -> str:
 
 
 def visible(text: str) -> str:
-    """The text with nothing in it that a terminal would obey; lines and tabs stay."""
+    """The text without anything that a terminal would obey. Line breaks and tabs stay."""
     return _PLAIN.sub(lambda found: _written(found.group()), text)
 
 
 class _Shown:
-    """A stream that shows what is written to it. Rich writes to the one below, by its name for it."""
+    """A stream that makes what is written to it visible. Rich writes to the stream below it."""
 
     def __init__(self, stream: TextIO) -> None:
         self.rich_proxied_file = stream
@@ -56,14 +56,14 @@ class _Shown:
 
 @contextmanager
 def shown() -> Iterator[None]:
-    """All that is printed meanwhile is made visible."""
+    """Make everything visible that is printed meanwhile."""
     out, err = (cast(TextIO, _Shown(stream)) for stream in (sys.stdout, sys.stderr))
     with redirect_stdout(out), redirect_stderr(err):
         yield
 
 
 def write_exactly(text: str) -> None:
-    """Lean source to standard output, as it is where that is a file or a pipe, and a line end."""
+    """Print Lean source and a line end to stdout, unchanged if that is a file or a pipe."""
     stream = getattr(sys.stdout, "rich_proxied_file", sys.stdout)
     text = text if text.endswith("\n") else f"{text}\n"
     stream.write(visible(text) if stream.isatty() else text)
@@ -71,7 +71,7 @@ def write_exactly(text: str) -> None:
 
 
 def _visible_text(text: Text) -> Text:
-    """The same in its colours."""
+    """The highlighted text."""
     hidden = [m.span() for m in _PLAIN.finditer(text.plain) if _written(m.group()) != m.group()]
     if not hidden:
         return text
@@ -87,13 +87,13 @@ def _visible_text(text: Text) -> Text:
 
 
 class _Screen(Console):
-    """A console that shows text, and takes no markup from it: a tactic such as `simp [h]` is none."""
+    """A console that shows text without reading markup in it: `simp [h]` is a tactic."""
 
     @property
     def file(self) -> IO[str]:
         file = super().file
         while (below := getattr(file, "rich_proxied_file", None)) is not None:
-            file = below  # what is live puts a stream of its own over ours
+            file = below  # a live display puts a stream of its own over ours
         return file
 
     @file.setter
@@ -113,7 +113,7 @@ class _Screen(Console):
 
 
 def console(*, stderr: bool = False) -> Console:
-    """Standard output, or error; what is wide is only folded where somebody looks at it."""
+    """A console on stdout or stderr. Wide content is only folded on a terminal."""
     found = _Screen(stderr=stderr, markup=False, emoji=False)
     if stderr or found.is_terminal:
         return found

@@ -1,4 +1,4 @@
-"""What the disk says, as a fix; and the permissions that files get by themselves."""
+"""Fixes for errors of the disk, and the default permissions of files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ _NO_FOLDER = {errno.ENOTDIR, errno.EEXIST}
 
 
 def remedy(error: OSError, path: Path, otherwise: str = "use --out elsewhere") -> str:
-    """What to do about a file that cannot be written, by what the system said.
+    """The fix for a file that cannot be written, by the system's error.
 
-    `otherwise` is how to have it written to another place.
+    `otherwise` says how to write it elsewhere.
     """
     place = _culprit(path)
     match error.errno:
@@ -25,11 +25,11 @@ def remedy(error: OSError, path: Path, otherwise: str = "use --out elsewhere") -
         case number if number in _FORBIDDEN:
             return f"you may not write to {place}: change its permissions, or {otherwise}"
         case number if number in _NO_FOLDER:
-            return f"{place} is no folder: {otherwise}"
+            return f"{place} is not a folder: {otherwise}"
         case errno.EISDIR:
             return f"{path} is a folder: {otherwise}"
         case errno.EFBIG:
-            return f"files may not be that large there (`ulimit -f` says how large): {otherwise}"
+            return f"the file is too large (`ulimit -f` shows the limit): {otherwise}"
         case errno.ENAMETOOLONG:
             return "give it a shorter name"
         case errno.EMFILE | errno.ENFILE:
@@ -39,7 +39,7 @@ def remedy(error: OSError, path: Path, otherwise: str = "use --out elsewhere") -
 
 
 def _culprit(path: Path) -> Path:
-    """What is in the way: the file, if it is there and closed to us, else the folder it would be in."""
+    """The path to blame: the file if it exists and is closed to us, else its nearest folder."""
     path = path.absolute()
     there = [place for place in (path, *path.parents) if os.path.lexists(place)]
     closed = there[0] == path and not path.is_dir() and not os.access(path, os.W_OK)
@@ -49,7 +49,7 @@ def _culprit(path: Path) -> Path:
 def open_to_all_as_usual(directory: Path) -> None:
     """Give the files of a directory the permissions that the user's umask gives to new files.
 
-    For what libraries write through temporary files of their own, which only their owner may read.
+    Some libraries write through temporary files, which only their owner may read.
     """
     probe = directory / ".permissions"
     probe.touch()

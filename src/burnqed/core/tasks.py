@@ -1,4 +1,4 @@
-"""Work that several tasks share, and that can be asked to stop."""
+"""Work that several tasks share and that can be stopped."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 
 async def until_stopped(jobs: Sequence[Coroutine[Any, Any, None]], stop: asyncio.Event) -> None:
-    """All jobs to their end; to the first that raises; or to the moment when `stop` is set.
+    """Run all jobs until all end, one raises, or `stop` is set.
 
-    Those that still run then are cancelled, and have ended when this returns.
+    Jobs that still run then are cancelled, and have ended when this returns.
     """
     tasks = [asyncio.create_task(job) for job in jobs]
     stopping = asyncio.create_task(stop.wait())

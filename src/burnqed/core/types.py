@@ -1,6 +1,6 @@
-"""The vocabulary: what a theorem, a proof state and the outcome of a tactic are.
+"""The vocabulary: theorems, proof states and outcomes of tactics.
 
-All of it is immutable and knows nothing of Lean processes.
+All of it is immutable and independent of Lean processes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from burnqed.core.errors import LeanLost
+from burnqed.core.facts import Facts
 
 # ------------------------------------------------------------------------------ theorems
 
@@ -24,15 +25,15 @@ class Proposition:
 
 @dataclass(frozen=True, slots=True)
 class TheoremText:
-    """A whole `theorem name binders : type := …` with its `open`s and `variable`s before it."""
+    """A whole `theorem name binders : type := …`, with the `open`s and `variable`s before it."""
 
     source: str
 
 
-# Which other theorems of the library a new proof of a library theorem may use.
-#   module: those of modules that the theorem's own module imports; none of them can rest on it
-#   self:   all but the theorem itself and what is seen to be made from it; in the embedded Lean the
-#           bodies of library proofs are not there to look into, those of definitions mostly are
+# Which theorems of the library a new proof of a library theorem may use.
+#   module: those of modules that the theorem's own module imports; none of them can depend on it
+#   self:   all but the theorem itself and what visibly depends on it; the embedded Lean has no bodies
+#           of library proofs, but most bodies of definitions
 LeakRule = Literal["module", "self"]
 
 
@@ -40,8 +41,8 @@ LeakRule = Literal["module", "self"]
 class LibraryConstant:
     """A theorem of the running Lean's own library, to be proved again.
 
-    It is taken out of what `simp`, `grind` and the like know, so that this is work. A step whose term
-    breaks the leak rule is rejected, and the judge looks once more at the finished proof.
+    `simp`, `grind` and the like must not use it, so it is removed from their lemmas. A step whose term
+    breaks the leak rule is rejected, and the judge checks the finished proof again.
     """
 
     name: str
@@ -50,10 +51,10 @@ class LibraryConstant:
 
 @dataclass(frozen=True, slots=True)
 class FileHole:
-    """One `sorry` of a file: the file's text without its imports, and which of its holes.
+    """One `sorry` of a file: the file's text without its imports, and the number of the hole.
 
-    The proof begins where the `sorry` stands: with the hypotheses there, what is open there, and what
-    the file declares before it. Earlier theorems may be used also where they are not proved yet.
+    The proof begins at the `sorry`, with its hypotheses, its open namespaces and the declarations
+    before it. Earlier theorems may be used even if they are not proved yet.
     """
 
     source: str
@@ -62,16 +63,16 @@ class FileHole:
 
 @dataclass(frozen=True, slots=True)
 class Unreadable:
-    """A theorem of a set of which nobody could read what it states: an error wherever it is tried."""
+    """A theorem of a set whose statement could not be read: always an error."""
 
     why: str
 
 
 @dataclass(frozen=True, slots=True)
 class Negation:
-    """`¬ T` for all that a statement says: its binders and variables are quantified under the `¬`.
+    """`¬ T` for a whole statement: its binders and variables are quantified under the `¬`.
 
-    Of a hole these are the hypotheses that it has.
+    For a hole, these are its hypotheses.
     """
 
     statement: Proposition | TheoremText | LibraryConstant | FileHole
@@ -82,7 +83,7 @@ Statement = Proposition | TheoremText | LibraryConstant | FileHole | Unreadable 
 
 @dataclass(frozen=True, slots=True)
 class Theorem:
-    """What is to be proved, and the name it goes by in every table."""
+    """A statement to be proved, and its name in every table."""
 
     name: str
     statement: Statement
@@ -96,7 +97,7 @@ _WIDTH = 120
 
 @dataclass(frozen=True, slots=True)
 class Hypothesis:
-    """One line of the context; a `let` has a `value`, an inaccessible name has its dagger."""
+    """One line of the context. A `let` has a `value`, an inaccessible name has its dagger."""
 
     name: str
     type: str
@@ -106,15 +107,17 @@ class Hypothesis:
 
 @dataclass(frozen=True, slots=True)
 class Goal:
-    """One open goal. `name` is Lean's internal one and changes when the state is replayed."""
+    """One open goal. `name` is Lean's internal name, which changes when the state is replayed."""
 
     name: str
     target: str
     hypotheses: tuple[Hypothesis, ...] = ()
     user_name: str | None = None
     fragment: Literal["tactic", "conv", "calc"] = "tactic"
-    # Open metavariables in the target or a hypothesis, by internal name; None where Lean did not say.
+    # Open metavariables in the target or a hypothesis, by internal name; None if unknown.
     holes: tuple[str, ...] | None = None
+    # What Lean says of the goal besides; None where it does not. It is no part of what the goal is.
+    facts: Facts | None = field(default=None, compare=False, repr=False)
 
     @property
     def text(self) -> str:
@@ -127,7 +130,7 @@ class Goal:
 
 
 def _context_lines(hypotheses: tuple[Hypothesis, ...]) -> list[str]:
-    """Neighbours of the same type share a line, as in `p q : Prop`; a `let` stands alone."""
+    """Neighbours of the same type share a line, as in `p q : Prop`; a `let` has its own."""
     lines: list[str] = []
     names: list[str] = []
     for index, this in enumerate(hypotheses):
@@ -147,13 +150,13 @@ def _context_lines(hypotheses: tuple[Hypothesis, ...]) -> list[str]:
 
 
 def state_text(goals: Sequence[Goal]) -> str:
-    """Goals that are worked on together, as Lean prints them: what a state is known by everywhere."""
+    """Goals that are worked on together, as Lean prints them. This text identifies a state."""
     return "\n\n".join(goal.text for goal in goals)
 
 
 @dataclass(frozen=True, slots=True)
 class ProofState:
-    """A handle of one environment (`id`) and the goals that were open when it was made."""
+    """A handle (`id`) of one environment, and its goals."""
 
     id: int
     goals: tuple[Goal, ...]
@@ -161,7 +164,7 @@ class ProofState:
     @property
     def text(self) -> str:
         """All goals, a blank line between them, as Lean prints them."""
-        return "\n\n".join(goal.text for goal in self.goals)
+        return state_text(self.goals)
 
 
 # ------------------------------------------------------------------------------ outcomes
@@ -169,7 +172,7 @@ class ProofState:
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What Lean said beside the result, such as `Try this: …`."""
+    """A message of Lean besides the result, such as `Try this: …`."""
 
     severity: Literal["information", "warning", "error"]
     text: str
@@ -177,20 +180,20 @@ class Message:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What Lean says that one tactic took; heartbeats in thousands, None where it counted none."""
+    """What one tactic took, as reported by Lean; heartbeats in thousands, None if not counted."""
 
     seconds: float
     heartbeats: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
-class Advanced:
-    """The tactic worked and goals remain.
+class _Worked:
+    """What a tactic did that worked.
 
-    `suggestions` are the concrete tactics that a searching one (`exact?`, `simp?`) says to put in its
-    place; a proof may hold those, and not the searching one.
+    `suggestions` are the concrete tactics that a searching one (`exact?`, `simp?`) suggests. A proof
+    contains one of those instead.
 
-    The `cost` of any outcome is None where Lean did not say; it is no part of what the outcome is.
+    The `cost` of any outcome is None if Lean did not report it. It does not count in comparisons.
     """
 
     state: ProofState
@@ -200,20 +203,20 @@ class Advanced:
 
 
 @dataclass(frozen=True, slots=True)
-class Closed:
-    """The tactic worked and no goal remains: a candidate for the judge, not yet a proof."""
+class Advanced(_Worked):
+    """The tactic worked and goals remain."""
 
-    state: ProofState
-    messages: tuple[Message, ...] = ()
-    suggestions: tuple[str, ...] = ()
-    cost: Cost | None = field(default=None, compare=False)
+
+@dataclass(frozen=True, slots=True)
+class Closed(_Worked):
+    """The tactic worked and no goal remains: a candidate for the judge, not yet a proof."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
     """The tactic is refused.
 
-    It does not parse, fails, cheats with `sorry`, is not shown to Lean, or breaks the leak rule.
+    It does not parse, fails, cheats with `sorry`, may not be given to Lean, or breaks the leak rule.
     """
 
     error: str
@@ -225,8 +228,8 @@ class Rejected:
 class TimedOut:
     """The tactic was stopped.
 
-    `deterministic` says by what: Lean's own heartbeats (the same on every machine), or the wall
-    clock (a faster or idler machine might have finished).
+    `deterministic`: by Lean's own heartbeats (the same on every machine), and not by the wall clock (a
+    faster or less busy machine might have finished).
     """
 
     seconds: float
@@ -236,8 +239,8 @@ class TimedOut:
 
 StepOutcome = Advanced | Closed | Rejected | TimedOut
 
-# One entry of a batch: a tactic that killed two processes in a row has no outcome, and its error
-# stands in its place so that the others keep theirs. Never to be read as "the tactic failed".
+# One entry of a batch. A tactic that killed two processes in a row has no outcome: its entry is the
+# error, so that the others keep theirs. This never means that the tactic failed.
 StepResult = StepOutcome | LeanLost
 
 
@@ -246,7 +249,7 @@ StepResult = StepOutcome | LeanLost
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A tactic that a policy proposes: its log-probability, over `length` tokens of a model's."""
+    """A tactic that a policy proposes: its log-probability, summed over `length` tokens of a model."""
 
     tactic: str
     logprob: float
@@ -258,7 +261,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant used by a proof and the module it comes from."""
+    """A constant that a proof uses, and its module."""
 
     name: str
     module: str
@@ -266,10 +269,10 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What the kernel says of a finished state: accepted or not, and what the term rests on."""
+    """The kernel's verdict on a finished state, and what its term uses."""
 
     ok: bool
     desc: str
-    axioms: tuple[str, ...] | None  # all of them; None where they are not known
+    axioms: tuple[str, ...] | None  # all of them; None if not known
     axioms_seen: tuple[str, ...]
     constants: tuple[Constant, ...]

@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass
 
 from burnqed.core.errors import InputError
+from burnqed.core.facts import facts_from_json
 from burnqed.core.types import Goal, Hypothesis, Proposition
 
 _HYPOTHESIS = re.compile(r"^(\S[^:\n]*?) :(?=\s)(.*)", re.DOTALL)
@@ -54,8 +55,8 @@ def locals_of(goal: str) -> list[Local]:
     return found
 
 
-def goal_of(state: str) -> Goal:
-    """The first goal of a state that is known by its text alone."""
+def goal_of(state: str, facts: str | None = None) -> Goal:
+    """The first goal of a state of which the text is kept, and perhaps the facts (`core.facts`)."""
     goals = goals_of(state)
     if not goals or "⊢" not in goals[0]:
         raise InputError(f"no goal can be read from {state[:80]!r}")
@@ -63,7 +64,10 @@ def goal_of(state: str) -> Goal:
     lines = goals[0].splitlines()
     name = lines[0].removeprefix("case ") if lines[0].startswith("case ") else None
     known = tuple(map(_hypothesis, locals_of(f"{before}\n⊢")))
-    return Goal("", target.replace("\n  ", "\n"), known, name)
+    told = facts_from_json(facts)[0] if facts else None
+    if told and len(told.hypotheses) != len(known):  # two that print as one cannot be told apart
+        told = None
+    return Goal("", target.replace("\n  ", "\n"), known, name, facts=told)
 
 
 def _hypothesis(one: Local) -> Hypothesis:

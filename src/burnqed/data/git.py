@@ -25,15 +25,29 @@ def fetch_commit(url: str, commit: str, paths: Sequence[str]) -> dict[str, str]:
     """The text files of a commit that are these, or below these folders, by path."""
     with tempfile.TemporaryDirectory(prefix="burn-qed-") as folder:
         directory = Path(folder)
-        _git(directory, "init", "--quiet", "--bare")
-        try:
-            _git(directory, "fetch", "--quiet", "--depth", "1", url, commit)
-        except InputError as error:
-            raise NetworkError(
-                f"cannot fetch {url} at {commit[:12]}: {error.message}",
-                hint="where there is no network, give a copy with --from",
-            ) from error
+        _fetch(directory, url, commit)
         return read_commit(directory, commit, paths)
+
+
+def _fetch(directory: Path, url: str, commit: str) -> None:
+    """One commit and nothing before it, into an empty folder."""
+    _git(directory, "init", "--quiet", "--bare")
+    try:
+        _git(directory, "fetch", "--quiet", "--depth", "1", url, commit)
+    except InputError as error:
+        raise NetworkError(
+            f"cannot fetch {url} at {commit[:12]}: {error.message}",
+            hint="where there is no network, give a copy with --from",
+        ) from error
+
+
+def export_commit(url: str, commit: str, paths: Sequence[str], folder: Path) -> Path:
+    """An archive in this folder with those files of a commit that are these, or below these folders."""
+    repository, archive = folder / "repository", folder / "commit.tar"
+    repository.mkdir(parents=True)
+    _fetch(repository, url, commit)
+    _git(repository, "archive", "--format=tar", f"--output={archive}", commit, "--", *paths)
+    return archive
 
 
 def read_commit(repository: Path, commit: str, paths: Sequence[str]) -> dict[str, str]:

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any, get_args
 
 from burnqed.core.errors import InputError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish
 from burnqed.core.types import (
     LeakRule,
     LibraryConstant,

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from burnqed.core.errors import RequestRefused
-from burnqed.lean import protocol
+from burnqed.core.errors import ProtocolError, RequestRefused
+from burnqed.lean import replies, requests
 from burnqed.lean.pool import Pool
 
 _SECONDS = 300.0
@@ -43,9 +43,8 @@ def known(names: Iterable[str]) -> KnownNames:
 async def known_names(pool: Pool) -> KnownNames:
     """Of what is loaded. A REPL that cannot list them knows none."""
     async with pool.lease() as worker:
-        reply = await worker.request(protocol.env_catalog(), timeout=_SECONDS)
+        reply = await worker.request(requests.Catalog().line, timeout=_SECONDS)
     try:
-        protocol.raise_if_refused(reply)
-        return known(symbol[1:] for symbol in reply["symbols"])
-    except (RequestRefused, KeyError):
+        return known(symbol[1:] for symbol in replies.read(reply, replies.Symbols).symbols)
+    except (RequestRefused, ProtocolError):
         return known(())

@@ -8,7 +8,7 @@ from itertools import zip_longest
 from pathlib import Path
 
 from burnqed.core.errors import InputError
-from burnqed.lean import protocol
+from burnqed.lean import replies, requests
 from burnqed.lean.pool import Pool
 from burnqed.lean.source_file import decoded, read_regular
 from burnqed.lean.statement import scope_names, split_header
@@ -56,9 +56,8 @@ def relative(path: Path, root: Path) -> str:
 async def loaded_modules(pool: Pool) -> frozenset[str]:
     """What is loaded; Lean cannot load more after its start."""
     async with pool.lease() as worker:
-        reply = await worker.request(protocol.request_line("env.describe"), trusted=True)
-    protocol.raise_if_refused(reply)
-    return frozenset(reply["modules"])
+        reply = await worker.request(requests.DescribeEnvironment().line, trusted=True)
+    return frozenset(replies.read(reply, replies.Modules).modules)
 
 
 # ------------------------------------------------------------- files that import each other

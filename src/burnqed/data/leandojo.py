@@ -24,7 +24,7 @@ _SOURCE_FOLDERS = ("src", "lean", "lake", "library")
 
 @dataclass(frozen=True, slots=True)
 class Benchmark:
-    """The entries; the names that are left out, listed twice or private; the libraries to import."""
+    """The entries; what is left out: private, listed twice, without a name; the libraries to import."""
 
     entries: list[dict[str, Any]]
     left_out: list[str]
@@ -40,6 +40,9 @@ def read_leandojo(paths: Sequence[Path], leak_rule: LeakRule) -> Benchmark:
     left_out: list[str] = []
     for path in paths:
         for number, theorem in _listed(path):
+            if isinstance(theorem, dict) and theorem.get("full_name", "") is None:
+                left_out.append(f"theorem {number}")
+                continue
             entry = _entry(path, number, theorem, leak_rule)
             name = str(entry["name"])
             # A private theorem has no name that another file could say.

@@ -13,32 +13,16 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from filelock import FileLock, Timeout
-
-from burnqed.core.errors import InfrastructureError, InputError
+from burnqed.core.errors import InfrastructureError
+from burnqed.core.files import sole_writer
 from burnqed.core.storage import remedy
 
 
 @contextlib.contextmanager
 def open_ledger(path: Path, warn: Callable[[str], None]) -> Iterator[Ledger]:
     """The one writer of a ledger."""
-    lock = FileLock(path.with_name(f".{path.name}.lock"), timeout=0)
-    try:
-        lock.acquire()
-    except Timeout:
-        raise InputError(
-            f"{path.parent} is being written by another burn-qed",
-            hint="wait until it ends, or use another --out",
-        ) from None
-    except OSError as error:
-        raise InputError(
-            f"cannot write to {path.parent}: {error.strerror}", hint=remedy(error, path)
-        ) from error
-    try:
-        with path.open("a+b") as file:
-            yield Ledger(file, path, warn)
-    finally:
-        lock.release()
+    with sole_writer(path.with_name(f".{path.name}.lock"), path.parent), path.open("a+b") as file:
+        yield Ledger(file, path, warn)
 
 
 class Ledger:

@@ -8,11 +8,9 @@ from typing import Any
 
 from burnqed.core.errors import InputError
 from burnqed.core.types import LeakRule
-from burnqed.lean import protocol
+from burnqed.lean import replies, requests
+from burnqed.lean.library import read_theorems
 from burnqed.lean.pool import Pool
-
-_PAGE = 2000
-_PAGE_SECONDS = 120.0
 
 
 async def library_entries(
@@ -22,14 +20,8 @@ async def library_entries(
 
     Printing their statements is most of the work: choose first, then ask `with_statements`.
     """
-    entries: list[dict[str, Any]] = []
-    offset: int | None = 0
-    async with pool.lease() as worker:
-        while offset is not None:
-            line = protocol.qed_theorems(prefixes, offset=offset, limit=_PAGE, print=False)
-            page = protocol.read_theorems(await worker.request(line, timeout=_PAGE_SECONDS))
-            entries += [_entry(theorem, leak_rule) for theorem in page.theorems]
-            offset = page.next
+    theorems = await read_theorems(pool, prefixes, printed=False)
+    entries = [_entry(theorem, leak_rule) for theorem in theorems]
     if not entries:
         raise InputError(f"no theorems in modules {', '.join(prefixes)}", hint="such as Init or Std")
     return sorted(entries, key=lambda entry: str(entry["name"]))
@@ -40,9 +32,8 @@ async def with_statements(pool: Pool, entries: Sequence[dict[str, Any]]) -> list
     found = []
     async with pool.lease() as worker:
         for entry in entries:
-            reply = await worker.request(protocol.env_inspect(entry["constant"]))
-            protocol.raise_if_refused(reply)
-            found.append({**entry, "statement": reply["type"]["pp"]})
+            reply = await worker.request(requests.Inspect(entry["constant"]).line)
+            found.append({**entry, "statement": replies.read(reply, replies.Inspected).type.pp})
     return found
 
 
@@ -53,7 +44,7 @@ def sample(entries: Sequence[dict[str, Any]], count: int, seed: int) -> list[dic
     return random.Random(seed).sample(list(entries), count)
 
 
-def _entry(theorem: protocol.LibraryTheorem, leak_rule: LeakRule) -> dict[str, Any]:
+def _entry(theorem: replies.ListedTheorem, leak_rule: LeakRule) -> dict[str, Any]:
     return {
         "name": theorem.name,
         "statement": theorem.statement,

@@ -66,10 +66,13 @@ async def migrate(
     ledger: Ledger,
     on_proof: Callable[[Mapping[str, Any]], None],
     stop: asyncio.Event,
+    *,
+    drafts: int = _JUDGED,
 ) -> None:
     """Every proof of `proofs` (which is read once for each set of imports) that is not done yet.
 
     A change that needs another import puts the proof off until the proofs with these imports are done.
+    `drafts` is how many changes of a proof the judge is shown; with 0, proofs are judged as they are.
     """
     groups: set[tuple[str, ...]] = set()
     counted: set[str] = set()
@@ -87,7 +90,9 @@ async def migrate(
         groups.discard(modules)
         tried.add(modules)
         async with launch(modules) as pools:
-            later = await _group(pools, modules, proofs, loadable, fixes, ledger, on_proof, stop)
+            later = await _group(
+                pools, modules, proofs, loadable, fixes, ledger, on_proof, stop, drafts
+            )
         groups |= later - tried
 
 
@@ -100,9 +105,10 @@ async def _group(
     ledger: Ledger,
     on_proof: Callable[[Mapping[str, Any]], None],
     stop: asyncio.Event,
+    drafts: int,
 ) -> set[tuple[str, ...]]:
     """The proofs that want just these modules; what is left is wanted by others."""
-    worker = _Migration(*pools, Proposer(await known_names(pools[0]), fixes), loadable)
+    worker = _Migration(*pools, Proposer(await known_names(pools[0]), fixes), loadable, drafts)
     later: set[tuple[str, ...]] = set()
     begun: set[str] = set()
 
@@ -163,8 +169,10 @@ class _Migration:
         judges: Pool,
         proposer: Proposer,
         loadable: Callable[[Sequence[str]], Sequence[str]],
+        drafts: int,
     ) -> None:
         self._pool, self._judges, self._proposer, self._loadable = pool, judges, proposer, loadable
+        self._drafts = drafts
 
     async def one(self, proof: WholeProof, draft: Draft) -> Migrated | Draft:
         """What becomes of it; or the draft, if it has to go on with other modules."""
@@ -190,7 +198,7 @@ class _Migration:
         return [module for module in draft.imports if module not in here]
 
     async def _changed(self, draft: Draft) -> Migrated | Draft:
-        search = _Search(self._judged, self._proposer, lambda one: not self._absent(one))
+        search = _Search(self._judged, self._proposer, lambda one: not self._absent(one), self._drafts)
         found = await search.from_here(draft, *await self._judged(draft))
         if found is None:
             assert search.furthest is not None
@@ -242,10 +250,11 @@ class _Search:
         judge: Callable[[Draft], Awaitable[tuple[bool, str]]],
         proposer: Proposer,
         can_load: Callable[[Draft], bool],
+        drafts: int,
     ) -> None:
         self._judge, self._proposer, self._can_load = judge, proposer, can_load
         self._seen: set[tuple[str, str, str]] = set()
-        self._left = _JUDGED
+        self._left = drafts
         self.furthest: tuple[Draft, bool, str] | None = None
 
     async def from_here(self, draft: Draft, stated: bool, reason: str) -> Draft | None:

@@ -10,33 +10,37 @@ by theorem and then by pair. Memory holds a byte for each row, and a 64th of the
 
 from __future__ import annotations
 
+import gc
 import hashlib
-import json
 import os
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import ExitStack
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import islice
+from json.encoder import encode_basestring as _quoted
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple, Self
+from typing import BinaryIO, Literal, NamedTuple, Self
 
 from burnqed.data.cheats import cheats
 from burnqed.data.contamination import Held
 from burnqed.data.spill import Spill, key_of
 from burnqed.data.splits import SHARES, SPLITS, split_of
 from burnqed.data.steps import Step
+from burnqed.lean.tactic_words import mathlib_tactics
 
 # In the order in which they are looked at. The first three drop a theorem whole, and what `unfit` may
 # answer is among the rest.
 OF_THEOREMS = ("cheat", "without_name", "without_statement")
-OF_ROWS = ("state_chars", "prompt_tokens", "tactic_tokens", "ends_tactic")
+OF_ROWS = ("mathlib", "state_chars", "prompt_tokens", "tactic_tokens", "ends_tactic")
 OF_PAIRS = ("duplicate", "overlap", "trivial")
 RULES = (*OF_THEOREMS, *OF_ROWS, *OF_PAIRS)
 _BIT = {rule: 1 << place for place, rule in enumerate((*OF_THEOREMS, *OF_ROWS))}
 _THEOREM_BITS = sum(_BIT[rule] for rule in OF_THEOREMS)
 _TRIVIAL = 1 << len(_BIT)
+_OF_MATHLIB = 1 << len(_BIT) + 1
+_MARKS = _TRIVIAL | _OF_MATHLIB  # these drop nothing yet
 
 # Automation that is given nothing to work with: it says little of the state, and there is much of it.
 TRIVIAL = frozenset({
@@ -47,7 +51,12 @@ TRIVIAL = frozenset({
 
 PAIRS, POOL = "tactic_pairs", "contrastive_pool.jsonl"
 _IN_POOL = 4  # beside a split's place + 1, in the byte of a row
+_IN_MATHLIB = 8
 _BATCH = 1024
+
+# Which tactics a set is for: core Lean's alone, Mathlib's as well (and none is left out), or both, told
+# apart by a tag in the prompt.
+Dialect = Literal["core", "mathlib", "both"]
 
 # Of states and tactics: why a model cannot learn each pair, or "".
 Unfit = Callable[[Sequence[tuple[str, str]]], Sequence[str]]
@@ -62,6 +71,7 @@ class Rules:
     state_chars: int = 4096  # a state has fewer
     keep_trivial: float = 0.3
     pool_depth: int = 3
+    dialect: Dialect = "mathlib"
 
 
 @dataclass(slots=True)
@@ -75,6 +85,8 @@ class Counts:
     overlaps: Counter[tuple[str, str]] = field(default_factory=Counter)  # first source, later one
     pool_theorems: Counter[str] = field(default_factory=Counter)
     pool_rows: Counter[str] = field(default_factory=Counter)
+    premises: Counter[str] = field(default_factory=Counter)  # rows that have some
+    mathlib: Counter[tuple[str, str]] = field(default_factory=Counter)  # source, tactic; "": rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,11 +107,22 @@ def prepare(
     on_rows: Callable[[str, int], None] = lambda _stage, _rows: None,
 ) -> tuple[Counts, list[Written]]:
     """Write the rows that stay into a directory; `on_rows` hears of the stage and of rows done."""
-    with _Work(directory / ".work", rules, held, unfit) as work:
+    with _rarely_collecting(), _Work(directory / ".work", rules, held, unfit) as work:
         work.read(steps, on_rows)
         work.group()
         work.pair()
         return work.counts, work.write(directory, on_rows)
+
+
+@contextmanager
+def _rarely_collecting() -> Iterator[None]:
+    """Rows come and go without cycles: looking for these takes a tenth of the time."""
+    before = gc.get_threshold()
+    gc.set_threshold(200_000, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
 
 
 class _Record(NamedTuple):
@@ -139,34 +162,44 @@ class _Work:
     # ------------------------------------------------------------------------------- reading
 
     def read(self, steps: Iterable[Step], on_rows: Callable[[str, int], None]) -> None:
-        encode = json.JSONEncoder(ensure_ascii=False).encode
         stream = iter(steps)
         placed = lru_cache(1)(self._place)  # the steps of a theorem mostly follow each other
         row = 0
-        with self._rows.open("w", encoding="utf-8", newline="\n") as rows:
+        with self._rows.open("wb") as rows:
             while batch := list(islice(stream, _BATCH)):
-                for step, broken in zip(batch, self._broken(batch), strict=True):
+                marks = [mathlib_tactics(step.tactic) for step in batch]
+                for step, mathlib, broken in zip(batch, marks, self._broken(batch, marks), strict=True):
                     source = self._sources.setdefault(step.source, len(self._sources))
-                    self.counts.rows[step.source] += 1
-                    trivial = _TRIVIAL if step.tactic in TRIVIAL else 0
+                    self._count(step, mathlib)
+                    marked = _TRIVIAL if step.tactic in TRIVIAL else 0
+                    marked |= _OF_MATHLIB if mathlib else 0
                     theorem, split = placed(step.theorem)
                     self._by_theorem.add(
                         theorem, key_of(step.state, step.tactic), row,
-                        step.depth, source, broken | trivial, split,
+                        step.depth, source, broken | marked, split,
                     )  # fmt: skip
-                    if not broken:
-                        rows.write(f"{encode(step.pair)}\t{encode(_beside(step))}")
-                    rows.write("\n")
+                    kept = "" if broken else f"{step.pair(mathlib)}\t{_beside(step)}"
+                    rows.write(f"{kept}\n".encode())
                     row += 1
                 on_rows("reading", len(batch))
         self._fate = bytearray(row)
 
+    def _count(self, step: Step, mathlib: Sequence[str]) -> None:
+        self.counts.rows[step.source] += 1
+        if step.premises:
+            self.counts.premises[step.source] += 1
+        if mathlib:
+            self.counts.mathlib.update((step.source, tactic) for tactic in ("", *mathlib))
+
     def _place(self, theorem: str) -> tuple[int, int]:
         return key_of(theorem), SPLITS.index(split_of(theorem, self._rules.shares))
 
-    def _broken(self, batch: Sequence[Step]) -> list[int]:
+    def _broken(self, batch: Sequence[Step], marks: Sequence[Sequence[str]]) -> list[int]:
         """The rules that each step breaks, as bits."""
         broken = [self._breaks(step) for step in batch]
+        if self._rules.dialect == "core":
+            for place, mathlib in enumerate(marks):
+                broken[place] |= _BIT["mathlib"] if mathlib else 0
         asked = [place for place, bits in enumerate(broken) if not bits]
         answers = self._unfit([(batch[place].state, batch[place].tactic) for place in asked])
         for place, rule in zip(asked, answers, strict=True):
@@ -198,9 +231,14 @@ class _Work:
                 self.counts.theorems[names[source], rule] += 1
                 if rule:
                     continue
+                if any(one.bits & _OF_MATHLIB for one in records):
+                    for one in records:
+                        self._fate[one.row] |= _IN_MATHLIB
                 for one in records:
-                    if not one.bits & ~_TRIVIAL:
-                        self._by_pair.add(one.pair, one.row, source, bool(one.bits), one.split)
+                    if not one.bits & ~_MARKS:
+                        self._by_pair.add(
+                            one.pair, one.row, source, bool(one.bits & _TRIVIAL), one.split
+                        )
                 proof = frozenset((one.depth, one.pair) for one in records)
                 if self._is_deep_and_whole(records) and (theorem, proof) not in proofs:
                     proofs.add((theorem, proof))
@@ -216,7 +254,7 @@ class _Work:
             self.counts.dropped[source, rule] += len(records)
             return rule
         for record in records:
-            if broken := _first(record.bits & ~_TRIVIAL):
+            if broken := _first(record.bits & ~_MARKS):
                 self.counts.dropped[source, broken] += 1
         return ""
 
@@ -224,7 +262,7 @@ class _Work:
         """A proof that reaches the depth, with no step missing; and never one to be tested on."""
         depths = {record.depth for record in records}
         deepest = max(depths)
-        whole = len(depths) == deepest + 1 and not any(record.bits & ~_TRIVIAL for record in records)
+        whole = len(depths) == deepest + 1 and not any(record.bits & ~_MARKS for record in records)
         return whole and deepest >= self._rules.pool_depth and SPLITS[records[0].split] != "test"
 
     def _take_into_pool(self, records: Sequence[_Record], source: str) -> None:
@@ -274,9 +312,12 @@ class _Work:
         done = 0
         with self._rows.open("rb") as rows:
             for fate, line in zip(self._fate, rows, strict=True):
-                if fate:
+                if split_and_pool := fate & ~_IN_MATHLIB:
                     row, _, beside = line.rstrip(b"\n").partition(b"\t")
-                    if split := fate & ~_IN_POOL:
+                    if self._rules.dialect == "both":
+                        dialect = b"mathlib" if fate & _IN_MATHLIB else b"core"
+                        row = row[:-1] + b', "dialect": "' + dialect + b'"}'
+                    if split := split_and_pool & ~_IN_POOL:
                         files[split - 1].write(row + b"\n")
                     if fate & _IN_POOL:
                         pool.write(row[:-1] + b", " + beside[1:] + b"\n")
@@ -319,6 +360,7 @@ def _first(bits: int) -> str:
     return next((rule for rule, bit in _BIT.items() if bits & bit), "")
 
 
-def _beside(step: Step) -> dict[str, Any]:
+def _beside(step: Step) -> str:
     """What a proof's row has besides: a pool keeps proofs of two sources apart."""
-    return {"source": step.source} | ({} if step.after is None else {"after": step.after})
+    after = "" if step.after is None else f', "after": {_quoted(step.after)}'
+    return f'{{"source": {_quoted(step.source)}{after}}}'

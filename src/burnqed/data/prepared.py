@@ -1,6 +1,7 @@
 """A directory of prepared pairs: there whole, with its report, or not there at all.
 
-    tactic_pairs/train.jsonl, val.jsonl, test.jsonl    rows {"state", "tactic", "theorem", "depth"}
+    tactic_pairs/train.jsonl, val.jsonl, test.jsonl    rows {"state", "tactic", "theorem", "depth"},
+                                                       with "premises", "mathlib", "dialect" if there
     contrastive_pool.jsonl                             whole proofs that are deep, with their source
     report.json                                        what was asked, what came in, what became of it
 
@@ -20,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from burnqed.core.errors import InfrastructureError, InputError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish_json
 from burnqed.core.storage import remedy
 from burnqed.data.contamination import Held
 from burnqed.data.prepare import RULES, Counts, Rules, Unfit, Written, prepare
@@ -96,7 +97,7 @@ def prepare_into(
         report = _report(settings, inputs, counts, written, bad, notes)
         if not report["rows"]["train"]:
             raise InputError(f"nothing is left to train on: {_told(report)}", hint=_ROW)
-        publish(directory / REPORT, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        publish_json(directory / REPORT, report)
     return report
 
 
@@ -201,6 +202,15 @@ def _of_source(counts: Counts, source: str) -> dict[str, Any]:
         "theorems": sum(n for (whose, _), n in counts.theorems.items() if whose == source),
         "pool_theorems": counts.pool_theorems[source],
         "pool_rows": counts.pool_rows[source],
+        "with_premises": counts.premises[source],
+        "mathlib": {
+            "rows": counts.mathlib[source, ""],
+            "tactics": {
+                tactic: n
+                for (whose, tactic), n in counts.mathlib.most_common()
+                if whose == source and tactic
+            },
+        },
     }
 
 

@@ -33,7 +33,8 @@ class Replayed:
     """What became of a proof: whether all of it works, and prints as recorded.
 
     Of one that does not, `failure` says why; `step` is the number of the step that fails, -1 for the
-    statement. Of one that prints otherwise, it is the first difference.
+    statement. Of one that prints otherwise, it is the first difference. `steps` are those of one that
+    replays, with the states that this Lean prints.
     """
 
     replays: bool
@@ -44,6 +45,7 @@ class Replayed:
     error: str = ""
     recorded: str = ""
     here: str = ""
+    steps: tuple[Step, ...] = ()
 
 
 async def replay(session: Session, theorem: Theorem, steps: Sequence[Step], sorter: Sorter) -> Replayed:
@@ -57,11 +59,14 @@ async def replay(session: Session, theorem: Theorem, steps: Sequence[Step], sort
         failure = await sorter.sort(said, scene, _opened_statement(session, theorem))
         return Replayed(False, False, failure, error=said)
     drift: Replayed | None = None
+    printed: dict[str, str] = {}  # goals as they were recorded, to the same as they print here
+    fresh: list[Step] = []
     for number, step in enumerate(steps):
-        order = _order(state.goals, goals_of(step.state))
+        recorded = goals_of(step.state)
+        order = _order(state.goals, [printed.get(goal, goal) for goal in recorded])
         here = [state.goals[place].text for place in order]
         if drift is None:
-            drift = _compared(goals_of(step.state), here, number, step.tactic)
+            drift = _compared(recorded, here, number, step.tactic)
         outcome = await session.apply(state, step.tactic, order)
         match outcome:
             case Rejected(said):
@@ -73,6 +78,10 @@ async def replay(session: Session, theorem: Theorem, steps: Sequence[Step], sort
                 failure = Failure("other", "it runs out of time")
                 return Replayed(False, False, failure, number, step.tactic)
             case Advanced(state=after) | Closed(state=after):
+                waiting = max(len(here) - len(recorded), 0)
+                own = [goal.text for goal in after.goals[: max(len(after.goals) - waiting, 0)]]
+                fresh.append(_printed_here(step, here[: len(recorded)], own))
+                printed |= _matched(goals_of(step.after or ""), own)
                 state = after
         if not state.goals and number + 1 < len(steps):
             failure = Failure("tactic API change", "it is proved already; steps are left over")
@@ -84,7 +93,7 @@ async def replay(session: Session, theorem: Theorem, steps: Sequence[Step], sort
     if drift is None and not ends:
         last = goals_of(steps[-1].after or "")
         drift = _compared(last, [goal.text for goal in state.goals], len(steps), "")
-    return drift or Replayed(True, True)
+    return replace(drift or Replayed(True, True), steps=tuple(fresh))
 
 
 # ---------------------------------------------------------------------------------------- starting
@@ -154,6 +163,19 @@ def _order(goals: Sequence[Goal], recorded: Sequence[str]) -> list[int]:
         left.remove(found)
         first.append(found)
     return [*first, *left]
+
+
+def _matched(recorded: Sequence[str], here: Sequence[str]) -> dict[str, str]:
+    """Which recorded goal is which here; nothing, where there are more of one than of the other.
+
+    So a goal that waits for its turn is found again although it prints otherwise.
+    """
+    return dict(zip(recorded, here, strict=True)) if len(recorded) == len(here) else {}
+
+
+def _printed_here(step: Step, state: Sequence[str], after: Sequence[str]) -> Step:
+    told = "\n\n".join(after) or "no goals"
+    return replace(step, state="\n\n".join(state), after=told)
 
 
 def _compared(

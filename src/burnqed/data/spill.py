@@ -18,12 +18,9 @@ PARTS = 64
 
 def key_of(*texts: str) -> int:
     """64 bits that stand for the texts. Of a million, two are mistaken once in 40 million times."""
-    digest = hashlib.blake2b(digest_size=8)
-    for text in texts:
-        encoded = text.encode()
-        digest.update(b"%d\0" % len(encoded))
-        digest.update(encoded)
-    return int.from_bytes(digest.digest(), "little")
+    encoded = [text.encode() for text in texts]
+    told = b"".join([b"%d\0%b" % (len(text), text) for text in encoded])
+    return int.from_bytes(hashlib.blake2b(told, digest_size=8).digest(), "little")
 
 
 class Spill:

@@ -13,7 +13,7 @@ import re
 import textwrap
 import time
 from bisect import bisect_right
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -69,6 +69,10 @@ class _File:
     offset: int
 
 
+# Pool, judges, path, name, digest, what is wrong with the file, loaded modules, seconds.
+Tracer = Callable[[Pool, Pool | None, Path, str, str, str, frozenset[str], float], Awaitable[Traced]]
+
+
 async def trace_files(
     pool: Pool,
     judges: Pool | None,
@@ -77,12 +81,14 @@ async def trace_files(
     writer: TraceWriter,
     on_file: Callable[[FileTrace], None],
     stop: asyncio.Event,
+    tracer: Tracer | None = None,
 ) -> None:
     """Trace the files (as `lean_sources.sources` tells them) that were not, or are not what they were.
 
     As many at once as the pool has workers. When `stop` is set, those in flight are dropped: a resumed
     run starts them again.
     """
+    trace = tracer or _trace
     loaded = await loaded_modules(pool)
     todo = iter(sources)
 
@@ -94,7 +100,7 @@ async def trace_files(
             if before is not None and before.sha256 == digest and before.problem != LOST:
                 on_file(before)
                 continue
-            traced = await _trace(pool, judges, path, name, digest, trouble, loaded, seconds)
+            traced = await trace(pool, judges, path, name, digest, trouble, loaded, seconds)
             writer.add(traced.file, traced.rows)
             on_file(traced.file)
 
@@ -198,14 +204,20 @@ def _placed(error: str, before: int) -> str:
     return re.sub(r"(?m)^(\d+)(?=:\d+:)", lambda line: str(int(line[1]) - before), error)
 
 
-def _rows(file: _File, found: TracedFile, done: dict[int, Replayed | NotReplayed]) -> Traced:
-    breaks = [at for at, char in enumerate(file.text) if char == "\n"]
-    first = bisect_right(breaks, file.offset - 1)
+def place_in(text: str, offset: int = 0) -> Callable[[int], tuple[int, int]]:
+    """Line, from 1, and column, from 0, of a character, in the file that begins at `offset`."""
+    breaks = [at for at, char in enumerate(text) if char == "\n"]
+    first = bisect_right(breaks, offset - 1)
 
     def place(at: int) -> tuple[int, int]:
         line = bisect_right(breaks, at - 1)
         return line + 1 - first, at - (breaks[line - 1] + 1 if line else 0)
 
+    return place
+
+
+def _rows(file: _File, found: TracedFile, done: dict[int, Replayed | NotReplayed]) -> Traced:
+    place = place_in(file.text, file.offset)
     theorems: list[TheoremTrace] = []
     rows: list[TraceRow] = []
     rewritten, end = "", 0

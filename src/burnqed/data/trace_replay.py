@@ -15,9 +15,10 @@ from enum import IntEnum
 from burnqed.core.errors import RequestRefused
 from burnqed.core.types import Goal, Rejected, TimedOut, state_text
 from burnqed.data import trace_cut as cuts
-from burnqed.lean import protocol, rules
+from burnqed.lean import protocol, requests, rules
 from burnqed.lean.pool import Worker
-from burnqed.lean.trace import Block, Tactic, TracedTheorem
+from burnqed.lean.protocol import StepReply
+from burnqed.lean.trace import Block, Tactic, TracedTheorem, WrittenProof
 
 NO_GOALS = "no goals"
 _ROUNDS = 100  # of a `repeat`
@@ -81,31 +82,53 @@ class _Here:
 
 async def replay(worker: Worker, text: str, theorem: TracedTheorem) -> Replayed:
     """The steps of a theorem's proof, as fine as they replay. Raises `NotReplayed`, and `LeanLost`."""
-    return await _Replay(worker, text).proof(theorem)
+    assert theorem.proof is not None
+    assert theorem.state is not None
+    return await replay_from(worker, text, theorem.proof, theorem.state, theorem.goals)
+
+
+async def replay_from(
+    worker: Worker,
+    text: str,
+    proof: WrittenProof,
+    state: int,
+    goals: tuple[Goal, ...],
+    *,
+    intro: str = "",
+    opened: Sequence[str] = (),
+) -> Replayed:
+    """The same from any state. `intro` comes before the proof's own steps.
+
+    A step that does not work as it is written is tried with the namespaces in `opened`.
+    """
+    return await _Replay(worker, text, opened).proof(proof, _Here(state, goals), intro)
 
 
 class _Replay:
-    def __init__(self, worker: Worker, text: str) -> None:
+    def __init__(self, worker: Worker, text: str, opened: Sequence[str] = ()) -> None:
         self._worker = worker
         self._text = text
+        fit = [name for name in opened if not rules.first_violation(f"open {name} in skip")]
+        self._opening = f"open {' '.join(fit)} in\n" if fit else ""
         self._grain = Grain.FINE
         self._made: list[int] = []
 
-    async def proof(self, theorem: TracedTheorem) -> Replayed:
-        assert theorem.proof is not None
-        assert theorem.state is not None
-        begin = _Here(theorem.state, theorem.goals)
-        block = theorem.proof.block
+    async def proof(self, proof: WrittenProof, begin: _Here, intro: str) -> Replayed:
+        block = proof.block
         trouble = NotReplayed("it has no tactics")
+        entered = begin
         try:
+            if intro:
+                head = Tactic("", block.start, block.start, ())
+                entered = await self._apply(begin, intro, head)
             for self._grain in Grain:
                 try:
-                    start = begin
-                    for helper in theorem.proof.helpers:
+                    start = entered
+                    for helper in proof.helpers:
                         start = await self._helper(start, helper)
-                    if theorem.proof.form == "tactics":
+                    if proof.form == "tactics":
                         end = await self._outermost(start, block)
-                    elif theorem.proof.form == "equations":
+                    elif proof.form == "equations":
                         end = await self._equations(start, block)
                     else:
                         end = await self._term(start, block)
@@ -118,7 +141,7 @@ class _Replay:
             raise trouble
         finally:
             if self._worker.alive:
-                await self._worker.request(protocol.goal_delete([begin.state, *self._made]))
+                await self._worker.request(requests.DeleteStates([begin.state, *self._made]).line)
 
     async def _outermost(self, here: _Here, block: Block) -> _Here:
         if self._grain is Grain.WHOLE:
@@ -161,13 +184,12 @@ class _Replay:
         danger = rules.first_violation(text)
         if danger:
             raise NotReplayed(danger)
-        line = protocol.qed_batch(here.state, [text], constants=True)
-        try:
-            (reply,) = protocol.read_batch(await self._worker.request(line), 1)
-        except RequestRefused as refusal:
-            raise NotReplayed(refusal.message) from refusal
-        if reply.state is not None:
-            self._made.append(reply.state)
+        reply = await self._try_step(here.state, text)
+        if isinstance(reply.refusal, Rejected) and self._opening and reply.refusal.kind != "leak":
+            within = self._opening + textwrap.indent(text, "  ")
+            opened = await self._try_step(here.state, within)
+            if opened.refusal is None:
+                reply, text = opened, within
         match reply.refusal:
             case Rejected(error):
                 raise NotReplayed(f"{_first_line(text)}: {error}")
@@ -185,6 +207,16 @@ class _Replay:
             source.start, source.end, reply.constants,
         )  # fmt: skip
         return replace(after, steps=(*here.steps, step))
+
+    async def _try_step(self, state: int, text: str) -> StepReply:
+        line = requests.Batch(state, [text], constants=True).line
+        try:
+            (reply,) = protocol.read_batch(await self._worker.request(line), 1)
+        except RequestRefused as refusal:
+            raise NotReplayed(refusal.message) from refusal
+        if reply.state is not None:
+            self._made.append(reply.state)
+        return reply
 
     async def _whole(self, here: _Here, tactic: Tactic) -> _Here:
         return await self._apply(here, cuts.written(self._text, tactic.start, tactic.end), tactic)

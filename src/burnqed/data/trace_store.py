@@ -22,12 +22,10 @@ from typing import Any, Literal
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from filelock import FileLock, Timeout
 
 from burnqed.core.errors import InfrastructureError, InputError
-from burnqed.core.runs import publish
-from burnqed.core.storage import remedy
-from burnqed.core.types import Theorem, TheoremText
+from burnqed.core.files import publish, sole_writer
+from burnqed.core.types import LibraryConstant, Theorem, TheoremText
 
 PARTS = "parts"
 REPORT = "report.json"
@@ -48,6 +46,7 @@ SCHEMA = pa.schema(
         pa.field("end_line", pa.int32(), nullable=False),
         pa.field("end_column", pa.int32(), nullable=False),
         pa.field("constants", pa.list_(pa.string()), nullable=False),
+        pa.field("premises", pa.list_(pa.string()), nullable=False),
     ]
 )
 _WRITING: dict[str, Any] = {"compression": "zstd", "write_page_checksum": True}
@@ -63,7 +62,8 @@ class TraceRow:
 
     Steps of a theorem are applied one after the other, each to all goals of the state, of which it acts
     on the first. `state` and `after` are the goals that it is about; `waiting` more stand behind them.
-    `line` counts from 1 and `column` from 0, as Lean does.
+    `line` counts from 1 and `column` from 0, as Lean does. `constants` are those of the terms that it
+    made; `premises` are the theorems among them and those that it names (of the library alone).
     """
 
     source: str
@@ -78,6 +78,7 @@ class TraceRow:
     end_line: int
     end_column: int
     constants: tuple[str, ...]
+    premises: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,10 @@ class TheoremTrace:
 
 @dataclass(frozen=True, slots=True)
 class FileTrace:
-    """A Lean file: its text without imports, behind that of what it imports; or why it was skipped."""
+    """A Lean file: its text without imports, behind that of what it imports; or why it was skipped.
+
+    Of a file of the `library` the theorems are the library's, and no text is kept.
+    """
 
     path: str
     sha256: str
@@ -112,9 +116,12 @@ class FileTrace:
     detail: str = ""
     seconds: float = 0.0
     theorems: tuple[TheoremTrace, ...] = ()
+    library: bool = False
 
     def theorem(self, theorem: TheoremTrace) -> Theorem:
         """A theorem as it is started elsewhere."""
+        if self.library:
+            return Theorem(theorem.name, LibraryConstant(theorem.name, "self"))
         return Theorem(theorem.name, TheoremText(f"{self.text[: theorem.at]}\n{theorem.statement}"))
 
 
@@ -125,23 +132,8 @@ class FileTrace:
 def open_trace(out: Path, warn: Warn) -> Iterator[TraceWriter]:
     """The one writer of a trace. A part that is damaged is moved aside, and its file traced again."""
     folder = out / PARTS
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(folder / ".lock", timeout=0)
-        lock.acquire()
-    except Timeout:
-        raise InputError(
-            f"{out} is being written by another burn-qed",
-            hint="wait until it ends, or use another --out",
-        ) from None
-    except OSError as error:
-        raise InputError(
-            f"cannot write to {folder}: {error.strerror}", hint=remedy(error, folder / ".lock")
-        ) from error
-    try:
+    with sole_writer(folder / ".lock", out):
         yield TraceWriter(folder, warn)
-    finally:
-        lock.release()
 
 
 class TraceWriter:
@@ -188,10 +180,23 @@ def read_rows(path: Path, warn: Warn) -> Iterator[TraceRow]:
     """The steps of a trace, file by file, proofs one after the other."""
     latest = {record.path: part for record, part in _records(path, warn)}
     for name in sorted(latest):
-        with pq.ParquetFile(latest[name], page_checksum_verification=True) as part:
-            for batch in part.iter_batches():
-                for row in batch.to_pylist():
-                    yield TraceRow(**{**row, "constants": tuple(row["constants"])})
+        yield from _rows(latest[name])
+
+
+def read_parts(path: Path, warn: Warn) -> Iterator[tuple[FileTrace, list[TraceRow]]]:
+    """The files of a trace, each with its steps, as they were when this began."""
+    latest = {record.path: (record, part) for record, part in _records(path, warn)}
+    for name in sorted(latest):
+        record, part = latest[name]
+        yield record, list(_rows(part))
+
+
+def _rows(part: Path) -> Iterator[TraceRow]:
+    with pq.ParquetFile(part, page_checksum_verification=True) as file:
+        for batch in file.iter_batches():
+            for row in batch.to_pylist():
+                lists = {name: tuple(row.get(name, ())) for name in ("constants", "premises")}
+                yield TraceRow(**{**row, **lists})
 
 
 def is_trace(path: Path) -> bool:

@@ -16,16 +16,19 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from burnqed.core.errors import LeanError
+from burnqed.core.errors import LeanError, StatementError
 from burnqed.core.tasks import until_stopped
 from burnqed.core.types import Theorem
-from burnqed.data.drift import CATEGORIES, Sorter
+from burnqed.data.drift import CATEGORIES, Failure, Sorter
 from burnqed.data.first_state import NoStatement, statement_of
 from burnqed.data.index import TheoremIndex
 from burnqed.data.ledger import Ledger
 from burnqed.data.replay import Replayed, replay
 from burnqed.data.sampled_proofs import Key, Sample
+from burnqed.data.sources import written
+from burnqed.data.sources.open import Opened
 from burnqed.data.steps import Step
+from burnqed.lean.judge import judge_proof
 from burnqed.lean.pool import Pool
 from burnqed.lean.session import open_session
 
@@ -46,9 +49,14 @@ class Proof:
     why: str = ""
 
 
+def name_of(key: Key) -> str:
+    """What a theorem of a source is filed under."""
+    return "\t".join(key)
+
+
 def startable(key: Key, stratum: str, steps: Sequence[Step], stated: Mapping[str, Theorem]) -> Proof:
     """With the statement that is known of it, or with what its first state says."""
-    name = f"{key[0]}\t{key[1]}"
+    name = name_of(key)
     theorem = stated.get(key[1])
     if theorem is not None:
         return Proof(name, stratum, steps, theorem)
@@ -56,6 +64,16 @@ def startable(key: Key, stratum: str, steps: Sequence[Step], stated: Mapping[str
         return Proof(name, stratum, steps, Theorem(key[1], statement_of(steps[0].state)))
     except NoStatement as error:
         return Proof(name, stratum, steps, None, str(error))
+
+
+def stated_in(
+    source: Opened, warn: Callable[[str], None]
+) -> tuple[dict[str, Theorem], tuple[str, ...]]:
+    """The statements that a source has itself, by name, and the modules that it needs."""
+    if source.info is written.TRACE:
+        return written.traced_theorems(source.parts, warn)
+    # What others publish is about Mathlib, all of it.
+    return {}, ("Mathlib",) if source.is_published else ()
 
 
 def stated_by(index: TheoremIndex) -> dict[str, Theorem]:
@@ -69,10 +87,15 @@ async def validate(
     ledger: Ledger,
     on_proof: Callable[[Mapping[str, Any]], None],
     stop: asyncio.Event,
+    judges: Pool | None = None,
+    *,
+    keep_steps: bool = False,
 ) -> None:
     """Replay the proofs that are not in the ledger yet, as many at once as the pool has workers.
 
-    What Lean failed on before is tried again. When `stop` is set, those in flight are dropped.
+    With `judges`, one that replays is judged as well, and does not count as replaying if it is refused.
+    What Lean failed on before is tried again. When `stop` is set, those in flight are dropped. With
+    `keep_steps` the row of a proof that replays has its steps as they are here, as `fresh`.
     """
     todo = iter(proofs)
 
@@ -81,15 +104,17 @@ async def validate(
             if proof.key in ledger and ledger.row(proof.key)["outcome"] != "error":
                 on_proof(ledger.row(proof.key))
                 continue
-            row = await _validated(pool, proof, sorter)
+            row = await _validated(pool, proof, sorter, judges, keep_steps)
             ledger.add(proof.key, row)
             on_proof(row)
 
     await until_stopped([work() for _ in range(pool.size)], stop)
 
 
-async def _validated(pool: Pool, proof: Proof, sorter: Sorter) -> dict[str, Any]:
-    about = {
+async def _validated(
+    pool: Pool, proof: Proof, sorter: Sorter, judges: Pool | None, keep_steps: bool
+) -> dict[str, Any]:
+    about: dict[str, Any] = {
         "theorem": proof.steps[0].theorem, "source": proof.steps[0].source, "stratum": proof.stratum,
         "steps": len(proof.steps),
     }  # fmt: skip
@@ -98,15 +123,23 @@ async def _validated(pool: Pool, proof: Proof, sorter: Sorter) -> dict[str, Any]
     try:
         async with open_session(pool) as session:
             found = await replay(session, proof.theorem, proof.steps, sorter)
-    except LeanError as error:
+        if judges is not None and found.replays:
+            tactics = [step.tactic for step in proof.steps]
+            verdict = await judge_proof(judges, proof.theorem.statement, tactics)
+            about["judged"] = verdict.reason or "accepted"
+            if not verdict.accepted:
+                refused = Failure("other", f"the judge refuses it: {verdict.reason}")
+                found = Replayed(False, False, refused)
+    except (LeanError, StatementError) as error:
         return {**about, "outcome": "error", "why": error.message}
-    return {**about, "outcome": "replays" if found.replays else "fails", **_told(found)}
+    kept = {"fresh": [step.row for step in found.steps]} if keep_steps and found.replays else {}
+    return {**about, "outcome": "replays" if found.replays else "fails", **_told(found), **kept}
 
 
 def _told(found: Replayed) -> dict[str, Any]:
     told = asdict(found)
     failure = told.pop("failure")
-    del told["replays"]
+    del told["replays"], told["steps"]
     named = {"category": failure["category"], "detail": failure["detail"]} if failure else {}
     return {"equal": found.equal, **named, **{k: v for k, v in told.items() if v not in ("", -1)}}
 
@@ -132,6 +165,7 @@ def report(sample: Sample, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "format": 1,
         "verdict": verdict(counts["tried"], counts["replay"], counts["equal"]),
         **counts,
+        "judged": dict(Counter(row["judged"] for row in tried if "judged" in row)),
         "replay_rate": _rate(counts["replay"], counts["tried"]),
         "equal_rate": _rate(counts["equal"], counts["tried"]),
         "no_statement": dict(Counter(row["why"] for row in rows if row["outcome"] == "no statement")),

@@ -1,1 +1,1 @@
-"""The claim "proved": searched, judged, recorded."""
+"""The claim "proved": searches, judges, records."""

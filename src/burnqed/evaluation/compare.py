@@ -1,8 +1,7 @@
-"""Evaluations beside each other: who solved how much, and is the difference more than chance?
+"""Compares evaluations: which proves more, and is the difference more than chance?
 
-Results are told apart by labels, in the order they are given in; the first is where it began. Runs on
-the same theorems are compared theorem by theorem, which shows far smaller differences than two rates
-with their intervals can.
+Results have labels and stay in the given order, oldest first. Runs on the same theorems are compared
+theorem by theorem, which shows much smaller differences than two rates with their intervals.
 """
 
 from __future__ import annotations
@@ -20,8 +19,8 @@ from burnqed.evaluation.metrics import mcnemar, wilson
 from burnqed.evaluation.results import BenchmarkId, IterationResult, Labelled
 from burnqed.trajectories.schema import TheoremOutcome
 
-LEVEL = 0.05  # a p-value below it is called a difference
-SMALLEST_P = 0.0001  # below it, digits say nothing more
+LEVEL = 0.05  # of significance
+SMALLEST_P = 0.0001  # smaller values are not printed exactly
 
 Outcomes = Mapping[str, TheoremOutcome]
 Verdict = Literal["better", "worse", "no difference shown"]
@@ -29,7 +28,7 @@ Verdict = Literal["better", "worse", "no difference shown"]
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What one run solved of its own whole set."""
+    """How much one run solved of its own whole set."""
 
     solved: int
     total: int
@@ -51,7 +50,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    theorems: int | None  # None where the sets differ: a count of one is no count of the other
+    theorems: int | None  # None if the sets differ, because their counts are not comparable
     points: float  # percentage points
 
 
@@ -67,8 +66,8 @@ class Delta:
 class Pairing:
     """Two runs within a budget, theorem by theorem.
 
-    Where either had an error nothing is known about that theorem: it is `undecided`, neither gained nor
-    lost, and no part of the test.
+    If either had an error, nothing is known about that theorem: it is `undecided`, neither gained nor
+    lost, and left out of the test.
     """
 
     gained: tuple[str, ...]
@@ -86,7 +85,7 @@ class Pairing:
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """A result against an earlier one; gained is what the earlier one did not prove."""
+    """A result against an earlier one. Gained are theorems that only the later one proved."""
 
     label: str
     against: str
@@ -95,7 +94,7 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All of it. `common` is how many theorems the results share: only those are paired."""
+    """The whole comparison. `common` is how many theorems the results share: only those are paired."""
 
     budgets: tuple[int, ...]
     same_theorems: bool
@@ -103,27 +102,27 @@ class Comparison:
     rows: tuple[Row, ...]
     delta: Delta
     pairs: tuple[Pair, ...]
-    newly_solved: dict[str, tuple[str, ...]]  # by the first result to do it; the first of all did not
-    differences: dict[str, tuple[Any, ...]]  # settings that are not the same, in the order of the rows
+    newly_solved: dict[str, tuple[str, ...]]  # by the first result to do so, except the oldest
+    differences: dict[str, tuple[Any, ...]]  # settings that differ, in the order of the rows
 
     def to_json(self) -> str:
         return json.dumps(dataclasses.asdict(self), ensure_ascii=False)
 
 
 def compare(labelled: Labelled, *, allow_different: bool = False) -> Comparison:
-    """Compare two results or more, each with a label of its own.
+    """Compare two or more results with different labels.
 
-    With `allow_different` the benchmarks may differ: what they have in common, by name, is paired.
+    With `allow_different` the benchmarks may differ. Theorems are then paired by name.
     """
     if len(labelled) < 2:
-        raise InputError("one result is no comparison", hint="name two evaluations or more")
+        raise InputError("there is only one result to compare", hint="name two or more evaluations")
     if len({label for label, _ in labelled}) < len(labelled):
         raise ValueError("two results have the same label")
     same = len({result.benchmark.checksum for _, result in labelled}) == 1
     if not (same or allow_different):
         raise InputError(
             f"these are not the same theorems: {_benchmarks(labelled)}",
-            hint="--allow-different compares what they have in common",
+            hint="--allow-different compares the theorems that they share",
         )
     budgets = _common_budgets(labelled)
     overall = {label: _overall(result, budgets) for label, result in labelled}
@@ -148,11 +147,11 @@ def compare(labelled: Labelled, *, allow_different: bool = False) -> Comparison:
 
 
 def _benchmarks(labelled: Labelled) -> str:
-    def said(it: BenchmarkId) -> str:
+    def described(it: BenchmarkId) -> str:
         rules = f", leak rule {' and '.join(it.leak_rules)}" if it.leak_rules else ""
         return f"{it.name} ({it.theorems} theorems, checksum {it.checksum[:12]}{rules})"
 
-    return "; ".join(f"{label} is on {said(result.benchmark)}" for label, result in labelled)
+    return "; ".join(f"{label} is on {described(result.benchmark)}" for label, result in labelled)
 
 
 def _common_budgets(labelled: Labelled) -> tuple[int, ...]:
@@ -172,7 +171,7 @@ def _common_names(labelled: Labelled, budgets: Sequence[int], same: bool) -> lis
     if same and set.union(*sets) != common:
         raise InputError(
             "the results have the same checksum, but not the same theorems",
-            hint="one of the files was changed: evaluate again",
+            hint="somebody changed one of the files: evaluate again",
         )
     if not common:
         raise InputError(f"the results have no theorem in common: {_benchmarks(labelled)}")
@@ -184,7 +183,7 @@ def _outcomes(result: IterationResult, budget: int) -> Outcomes:
 
 
 def _overall(result: IterationResult, budgets: Sequence[int]) -> Outcomes:
-    """The best of the budgets; an exhausted small one does not make up for an error in a larger one."""
+    """The best outcome over the budgets, except that an error outweighs an exhausted budget."""
     order: tuple[TheoremOutcome, ...] = ("proved", "error", "exhausted")
     best: dict[str, TheoremOutcome] = {}
     for budget in budgets:
@@ -229,16 +228,16 @@ def _newly_solved(overall: Mapping[str, Outcomes], names: Sequence[str]) -> dict
 
 
 def _differences(results: Sequence[IterationResult]) -> dict[str, tuple[Any, ...]]:
-    asked = [
+    settings = [
         {
             "attempts": r.attempts, "llm_path": r.llm_path, "ebm_path": r.ebm_path, **r.settings,
             "leak_rules": r.benchmark.leak_rules, "revision": r.benchmark.revision,
         }
         for r in results
     ]  # fmt: skip
-    keys = dict.fromkeys(key for one in asked for key in one)
-    # As from JSON: a result that was read from a file has lists where a fresh one has tuples.
-    values = {key: json.loads(json.dumps([one.get(key) for one in asked])) for key in keys}
+    keys = dict.fromkeys(key for one in settings for key in one)
+    # Through JSON, because a result read from a file has lists where a fresh one has tuples.
+    values = {key: json.loads(json.dumps([one.get(key) for one in settings])) for key in keys}
     return {key: tuple(these) for key, these in values.items() if any(v != these[0] for v in these)}
 
 
@@ -291,7 +290,7 @@ def change_text(change: Change) -> str:
 
 
 def p_text(p: float) -> str:
-    """Never 0, and with digits enough to be on its own side of the level."""
+    """Never 0, and with enough digits to be on the right side of the level."""
     if p < SMALLEST_P:
         return f"p < {SMALLEST_P}"
     shown = (f"{p:.{digits}g}" for digits in range(2, 18))
@@ -309,20 +308,20 @@ def sentence(pair: Pair, budget: int) -> str:
 
 
 def notes(comparison: Comparison) -> list[str]:
-    """What a reader has to know to read the figures right."""
+    """What a reader must know to interpret the figures."""
     found = ["In brackets: the 95% interval of the rate, in percent (Wilson's)."]
     if not comparison.same_theorems:
         sets = ", ".join(f"{row.label} has {row.cumulative.total}" for row in comparison.rows)
         found.append(
             f"The sets differ: {count(comparison.common, 'theorem')} in common by name, {sets}. Rates "
-            "are of each run's own whole set; only common names are paired, and that they state the "
-            "same is not checked."
+            "are of each run's own whole set. Theorems are paired by name; their statements are not "
+            "compared."
         )
     tests = len(comparison.pairs) * len(comparison.budgets)
     if tests > 1:
         found.append(
-            f"{tests} tests, each at the {LEVEL:.0%} level by itself: of twenty tests of equal runs, "
-            "one may show a difference by chance."
+            f"{tests} tests, each at the {LEVEL:.0%} level: of twenty tests of equal runs, one may "
+            "show a difference by chance."
         )
     return found
 
@@ -339,7 +338,7 @@ def count(number: int, what: str) -> str:
 
 # ------------------------------------------------------------------------------ Markdown
 
-# What would be read as Markdown or HTML, and underscores that are not inside a word.
+# Characters with a meaning in Markdown or HTML, and underscores that are not inside a word.
 _SPECIAL = re.compile(r"[\\`*\[\]|~]|<(?=[a-zA-Z/!?])|&(?=#?\w+;)|(?<![^\W_])_|_(?![^\W_])")
 
 
@@ -391,5 +390,5 @@ def _table(titles: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str
 
 
 def escaped(text: str) -> str:
-    """Text that Markdown shows as it is, in a table too."""
+    """Text that Markdown shows literally, even in a table."""
     return _SPECIAL.sub(lambda found: "\\" + found[0], " ".join(text.split()))

@@ -1,6 +1,6 @@
-"""A search that asks whether its statement is false, once it was not proved at once.
+"""A search that checks whether its statement is false, if it is not proved at the first node.
 
-What the first node proves loses nothing by it, and what takes longer loses little; a statement that
+A theorem that the first node proves loses nothing by this, and others lose little. A statement that
 small values refute does not cost its whole budget.
 """
 
@@ -20,7 +20,7 @@ _AFTER = 1  # nodes of the search
 
 
 class Refuted(Exception):
-    """Ends a search: the kernel has accepted a proof of the statement's negation."""
+    """Ends a search: the kernel accepted a proof of the statement's negation."""
 
     def __init__(self, refutation: Refutation, searched: SearchResult | None) -> None:
         super().__init__(refutation.sentence)
@@ -29,10 +29,10 @@ class Refuted(Exception):
 
 
 class Doubting:
-    """A policy, of one search, that looks for a refutation when it is asked for the second time.
+    """A policy for one search that looks for a refutation at the second request.
 
-    In the search's own session, so that no process is started for it. It hears the search's events, and
-    hands them on, to know how far the search has come.
+    It uses the search's own session, so that it needs no other process. It passes the search's events
+    on, to know how far the search is.
     """
 
     def __init__(
@@ -65,14 +65,14 @@ class Doubting:
         return await self._policy.propose(states, n, temperature, seed)
 
     async def look(self) -> None:
-        """Raises `Refuted` if the statement is found to be false; looks only once."""
+        """Look for a refutation, but only once. Raises `Refuted` if the statement is false."""
         if self._looked:
             return
         self._looked = True
         try:
             found = await refute(self._session, self._theorem, self._seconds)
         except (LeanError, StatementError):
-            return  # it is not known to be false; the search says what is wrong with Lean
+            return  # nothing was found, and the search itself reports what is wrong with Lean
         if found is not None:
             raise Refuted(found, self._so_far())
 

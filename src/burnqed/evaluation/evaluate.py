@@ -1,4 +1,4 @@
-"""From the records of one or more attempts at a benchmark to its result."""
+"""Turns the records of one or more attempts at a benchmark into its result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ NOT_REACHED = "not reached"
 
 @dataclass(frozen=True, slots=True)
 class AttemptRecords:
-    """One attempt at the whole set: its records by theorem, and the clock of its steps."""
+    """One attempt at the whole set: its records by theorem, and the times of its nodes."""
 
     records: Mapping[tuple[str, str], TheoremRecord]  # by name and statement
     clock: Clock
@@ -43,7 +43,7 @@ class AttemptRecords:
 
 @dataclass(frozen=True, slots=True)
 class Identity:
-    """What is said of an evaluation beside its numbers."""
+    """Facts about an evaluation besides its figures."""
 
     settings: Mapping[str, Any]
     iteration: int = 0
@@ -119,20 +119,20 @@ def _theorem(
     proved = [(r, record) for r, record in readings if r.outcome == "proved"]
     failed = [(r, record) for r, record in readings if r.outcome == "error"]
     if proved:
-        told, record = min(proved, key=lambda pair: pair[0].nodes)
+        chosen, record = min(proved, key=lambda pair: pair[0].nodes)
     else:
-        told, record = max(failed or readings, key=lambda pair: pair[0].nodes)
+        chosen, record = max(failed or readings, key=lambda pair: pair[0].nodes)
     statement = entry.theorem.statement
     return TheoremResult(
         name=entry.theorem.name,
         proved=bool(proved),
-        budget_at_proof=min(b for b in budgets if b >= told.nodes) if proved else None,
-        nodes_used=told.nodes,
-        time_secs=told.seconds,
-        outcome=told.outcome,
+        budget_at_proof=min(b for b in budgets if b >= chosen.nodes) if proved else None,
+        nodes_used=chosen.nodes,
+        time_secs=chosen.seconds,
+        outcome=chosen.outcome,
         proof=record.proof if proved and record else "",
-        reason=told.reason,
-        detail=told.detail,
+        reason=chosen.reason,
+        detail=chosen.detail,
         successes=len(proved),
         failures=len(failed),
         leak_rule=statement.leak_rule if isinstance(statement, LibraryConstant) else None,
@@ -143,7 +143,7 @@ def _theorem(
 def _reading(entry: Entry, attempt: AttemptRecords, budget: int) -> Reading:
     record = attempt.record(entry)
     if record is None:
-        return Reading("error", NOT_REACHED, "the run ended before it", 0, 0.0)
+        return Reading("error", NOT_REACHED, "the run ended before this theorem", 0, 0.0)
     return read_off(record, attempt.clock.ends.get(record.theorem, ()), budget)
 
 

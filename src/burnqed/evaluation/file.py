@@ -22,8 +22,8 @@ from burnqed.search.script import script_of, tactics_of
 
 @dataclass(frozen=True, slots=True)
 class HoleResult:
-    """What became of one `sorry`. `found` means that tactics close it; whether the theorem around it is
-    proved is said by the file's verdicts."""
+    """The outcome of one `sorry`. `found` means that tactics close it. The file's verdicts decide
+    whether the theorem around it is proved."""
 
     hole: Hole
     outcome: Literal["found", "exhausted", "false", "error", "skipped"]
@@ -37,9 +37,9 @@ class HoleResult:
 
 @dataclass(frozen=True, slots=True)
 class FileResult:
-    """`source` is the file with what was found put in, but for what the judge refused.
+    """`source` is the file with the proofs that were found, except those that the judge refused.
 
-    `refused` are the judge's words on theorems that have no hole.
+    `refused` are the judge's refusals of theorems without a hole.
     """
 
     holes: tuple[HoleResult, ...]
@@ -50,8 +50,8 @@ class FileResult:
     def proved(self) -> bool:
         """Nothing is left open, and the judge accepts every theorem.
 
-        Where the holes are and what is around them is the word of a process that has run the file, so
-        it is not enough: no `sorry` may be left in the text, and no theorem refused.
+        The holes and the theorems around them come from a process that ran the file, so they are not
+        trusted alone: the text must also contain no `sorry`, and no theorem may be refused.
         """
         accepted = (
             h.outcome == "found" and h.verdict is not None and h.verdict.accepted for h in self.holes
@@ -69,7 +69,7 @@ async def prove_file(prover: Prover, body: str, seed: int, events: EventSink = i
     proofs = {r.hole.index: r.tactics for r in results if r.outcome == "found"}
     verdicts, others = await _judge(prover, body, holes, proofs)
     if any(not v.accepted and _is_complete(v, verdicts, proofs) for v in verdicts.values()):
-        # Shortening is only tried out step by step; perhaps the whole needs what was left out.
+        # Shortening was only tested step by step. Perhaps the whole proof needs what was left out.
         longer = {i: tuple(tactics_of(script_of(f.searched.tree))) for i, f in _found(found)}
         if longer != proofs:
             proofs = longer
@@ -78,7 +78,7 @@ async def prove_file(prover: Prover, body: str, seed: int, events: EventSink = i
         replace(r, tactics=proofs.get(r.hole.index, ()), verdict=verdicts.get(r.hole.index))
         for r in results
     )
-    # What the judge refuses goes into no file; a theorem with other holes still open is not yet for it.
+    # Proofs that the judge refuses are not put in. Theorems with other open holes cannot be judged yet.
     refused = {i for i, v in verdicts.items() if not v.accepted and _is_complete(v, verdicts, proofs)}
     kept = {i: tactics for i, tactics in proofs.items() if i not in refused}
     return FileResult(results, fill(body, kept, holes), others)
@@ -101,7 +101,7 @@ async def _attempt(
     searched = found.searched
     if found.script is None:
         outcome: Literal["exhausted", "error"] = "exhausted" if searched.conclusive else "error"
-        reason = searched.limit or "" if searched.conclusive else "Lean was lost while it searched"
+        reason = searched.limit or "" if searched.conclusive else "Lean was lost during the search"
         return HoleResult(hole, outcome, reason, (), searched.nodes, searched.seconds), found
     tactics = tuple(tactics_of(found.script))
     return HoleResult(hole, "found", "", tactics, searched.nodes, searched.seconds), found
@@ -116,9 +116,9 @@ def _found(
 async def _judge(
     prover: Prover, body: str, holes: Sequence[Hole], proofs: Mapping[int, tuple[str, ...]]
 ) -> tuple[dict[int, Verdict], tuple[Verdict, ...]]:
-    """The judge's verdict on the declaration around each hole; examples are given names for it.
+    """The judge's verdicts on the declarations around holes, and its refusals of other theorems.
 
-    The second part of the answer is the refusals of theorems that have no hole.
+    Examples are named for this.
     """
     if not proofs:
         return {}, ()
@@ -126,7 +126,7 @@ async def _judge(
     if any(hole.declaration is None for hole in holes):
         named = name_examples(body, holes)
         its_holes = await find_holes(prover.pool, named)
-    # Lean reads files with carriage returns at the ends of lines, but no requests.
+    # Lean accepts carriage returns at the ends of lines in files, but not in requests.
     filled, reference = (t.replace("\r\n", "\n") for t in (fill(named, proofs, its_holes), named))
     said = await judge_file(prover.judges, filled, reference)
     by_name = {verdict.theorem: verdict for verdict in said}
@@ -138,5 +138,5 @@ async def _judge(
 def _is_complete(
     verdict: Verdict, verdicts: Mapping[int, Verdict], proofs: Mapping[int, object]
 ) -> bool:
-    """Whether every hole of the verdict's theorem was found."""
+    """Whether tactics were found for every hole of the verdict's theorem."""
     return all(i in proofs for i, v in verdicts.items() if v.theorem == verdict.theorem)

@@ -1,4 +1,4 @@
-"""The statistics that results are told in. Plain functions, standard library only."""
+"""The statistics of results. Plain functions, standard library only."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from statistics import NormalDist
 
 
 def wilson(solved: int, total: int, confidence: float = 0.95) -> tuple[float, float]:
-    """Wilson's interval for a rate. Unlike the textbook one it stays sensible at 0 and at 1."""
+    """Wilson's interval for a rate. Unlike the normal approximation it is sensible at 0 and 1."""
     if not 0 <= solved <= total:
-        raise ValueError(f"{solved} of {total} is no rate")
+        raise ValueError(f"{solved} of {total} is not a rate")
     if total == 0:
         return 0.0, 1.0
     z = NormalDist().inv_cdf(0.5 + confidence / 2)
@@ -25,13 +25,13 @@ def wilson(solved: int, total: int, confidence: float = 0.95) -> tuple[float, fl
 def mcnemar(gained: int, lost: int) -> float:
     """The exact two-sided p-value of McNemar's test for two runs on the same theorems.
 
-    Theorems that both proved, or neither, say nothing about which is better; of the others, each is
-    gained or lost by the toss of a fair coin if there is no difference.
+    Theorems that both proved, or neither, do not show which is better. If there is no difference, each
+    of the others is gained or lost by the toss of a fair coin.
     """
     if gained < 0 or lost < 0:
-        raise ValueError("counts are not negative")
+        raise ValueError("counts cannot be negative")
     tosses = gained + lost
-    ways = tail = 1  # in how many ways k of the tosses come out one way, and up to k
+    ways = tail = 1  # how many sequences of tosses have k heads; and at most k
     for k in range(min(gained, lost)):
         ways = ways * (tosses - k) // (k + 1)
         tail += ways
@@ -39,7 +39,7 @@ def mcnemar(gained: int, lost: int) -> float:
 
 
 def pass_at(k: int, attempts: int, successes: int) -> float:
-    """The chance that k of these attempts, drawn at random, hold a success."""
+    """The probability that k of these attempts, drawn at random, include a success."""
     if not (1 <= k <= attempts and 0 <= successes <= attempts):
         raise ValueError(f"pass@{k} of {attempts} attempts with {successes} successes")
     return 1 - math.comb(attempts - successes, k) / math.comb(attempts, k)

@@ -1,10 +1,10 @@
-"""Hard negatives: what lies beside a proof, searched until it is given up.
+"""Hard negatives: siblings of a proof's states, searched until a budget runs out.
 
-A search that finds a proof leaves its other branches unexplored, and what is unexplored says nothing.
-So each state of the proof is looked at again: the steps that Lean accepts there lead to siblings of
-the proof's own next state, and each sibling gets a search of its own. One that finds nothing makes the
-sibling a negative; one that finds a proof which the judge accepts makes it a positive. Walks do the
-same further away: some steps at random, then a search from where they end.
+A search that finds a proof leaves its other branches unexplored, and nothing is known about these. So
+each state of the proof is visited again: the steps that Lean accepts there lead to siblings of the
+proof's next state, and each sibling gets a search of its own. If that finds nothing, the sibling is a
+negative; if the judge accepts its proof, a positive. Walks do the same further away: they take some
+random steps first.
 """
 
 from __future__ import annotations
@@ -32,37 +32,37 @@ from burnqed.trajectories.labels import failed_for_certain
 from burnqed.trajectories.record import Provenance, rows_of
 from burnqed.trajectories.schema import StepRow, TheoremRecord
 
-Path = Mapping[str, Candidate]  # the step that a proof takes, by the text of the state
+Path = Mapping[str, Candidate]  # the step of a proof at each state, by the state's text
 
 _BUNCH = 6  # tactics that a walk tries at once
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How far to look beside a proof."""
+    """How much to search near a proof."""
 
-    siblings: int = 4  # at each of its states, drawn from those there are
+    siblings: int = 4  # at each of its states, drawn at random
     walks: int = 1  # for each proof
     length: int = 3  # steps of a walk
-    nodes: int = 8  # that the search of a sibling, or of a walk's end, is given
+    nodes: int = 8  # for the search of a sibling or of a walk's end
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Steps that lead off a proof: all that is told on the way, and the last of them."""
+    """A path that leaves a proof: its fixed steps, and the last of them."""
 
     origin: Literal["probe", "walk"]
-    told: Path
+    steps: Path
     at: str
     tactic: str
 
 
 class _Diverged(Exception):
-    """The proof's steps do not do what they did."""
+    """The proof's steps no longer do what they did."""
 
 
 def paths(*runs: Iterable[StepRow]) -> dict[str, dict[str, Candidate]]:
-    """The proofs of some runs, by theorem: the first of each."""
+    """The first proof of each theorem in some runs."""
     found: dict[str, dict[str, Candidate]] = {}
     for rows in runs:
         own: dict[str, dict[str, Candidate]] = defaultdict(dict)
@@ -74,12 +74,12 @@ def paths(*runs: Iterable[StepRow]) -> dict[str, dict[str, Candidate]]:
 
 
 def checksum(proofs: Mapping[str, Path]) -> str:
-    """Tells apart what is looked beside, wherever the runs that it is of may lie."""
-    told = {
+    """Identifies the proofs, wherever their runs are stored."""
+    content = {
         theorem: {state: [step.tactic, step.logprob] for state, step in path.items()}
         for theorem, path in proofs.items()
     }
-    return hashlib.sha256(json.dumps(told, sort_keys=True).encode()).hexdigest()
+    return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
 
 
 async def search_siblings(
@@ -91,7 +91,7 @@ async def search_siblings(
     run: str,
     events: EventSink = ignore,
 ) -> Kept:
-    """All that is learnt about a theorem's siblings, as one record and its rows."""
+    """Search the siblings near a theorem's proof. The result is one record with its rows."""
     prover = replace(prover, policy=prover.policy.about(theorem))
     try:
         async with open_session(prover.pool, prover.heartbeats) as session:
@@ -104,8 +104,8 @@ async def search_siblings(
     rows: list[StepRow] = []
     nodes = 0
     for way in found:
-        budget = replace(prover.budget, nodes=len(way.told) + effort.nodes)
-        free = replace(prover, policy=Detour(prover.policy, way.told), budget=budget)
+        budget = replace(prover.budget, nodes=len(way.steps) + effort.nodes)
+        free = replace(prover, policy=Detour(prover.policy, way.steps), budget=budget)
         attempt = await prove(free, theorem, seed, events)
         attempts.append(attempt)
         if attempt.searched is not None:
@@ -119,7 +119,7 @@ async def search_siblings(
 
 
 class _Survey:
-    """One look at what Lean accepts beside a proof."""
+    """Finds the steps near a proof that Lean accepts."""
 
     def __init__(
         self, environment: Environment, prover: Prover, path: Path, effort: Effort, seed: int
@@ -138,13 +138,17 @@ class _Survey:
     async def ways(self, theorem: Theorem) -> list[Way]:
         state = await self._environment.start(theorem)
         todo: list[tuple[ProofState, Part]] = [(state, tuple(range(len(state.goals))))]
-        beside: list[tuple[str, Candidate, ProofState]] = []
+        siblings: list[tuple[str, Candidate, ProofState]] = []
+        passed: set[str] = set()
+        alike: dict[str, str] = {}
         while todo:
             state, part = todo.pop()
-            text = self._enter(state, part)
+            key, text = self._enter(state, part)
             step = self._path.get(text)
             if step is None:
-                raise _Diverged(f"no step of the proof is for:\n{text}")
+                alike[key] = text
+                continue
+            passed.add(key)
             after = await self._environment.apply(state, step.tactic, part)
             if isinstance(after, Advanced):
                 parts = [(after.state, part) for part in independent(after.state.goals)]
@@ -152,35 +156,39 @@ class _Survey:
                     self._enter(*child)
                 todo += parts
             elif not isinstance(after, Closed):
-                raise _Diverged(f"{step.tactic} fails where it did not")
-            beside += [(text, *other) for other in await self._others(state, part, step)]
-        # What leads to another state of the proof, under other names, is not beside it.
-        beside = [way for way in beside if self._own.isdisjoint(_keys(way[2]))]
-        probes = [self._way("probe", {text: step}, text) for text, step, _ in beside]
-        walks = self._random.sample(beside, min(self._effort.walks, len(beside)))
+                raise _Diverged(f"{step.tactic} worked in the proof and fails now")
+            siblings += [(text, *other) for other in await self._others(state, part, step)]
+        # The search took it for another state of the proof, under other names, and has its steps there.
+        for key, text in alike.items():
+            if key not in passed:
+                raise _Diverged(f"the proof has no step for:\n{text}")
+        # A step to another state of the proof, under other names, does not leave the proof.
+        siblings = [one for one in siblings if self._own.isdisjoint(_keys(one[2]))]
+        probes = [self._way("probe", {text: step}, text) for text, step, _ in siblings]
+        walks = self._random.sample(siblings, min(self._effort.walks, len(siblings)))
         return probes + [way for start in walks for way in await self._walk(*start)]
 
     async def _others(
         self, state: ProofState, part: Part, step: Candidate
     ) -> list[tuple[Candidate, ProofState]]:
-        """Steps that lead elsewhere than the proof does, each to a state of its own.
+        """Steps that leave the proof, each to a different state.
 
-        They are drawn: of the likeliest alone, log-probability would have its own hardest negatives in
-        every group, and anything else would look good beside it.
+        They are drawn at random: the likeliest would be the hardest negatives for log-probability, and
+        every value model would look good in comparison.
         """
         candidates = [c for c in await self._propose(state, part) if c.tactic != step.tactic]
         found = await self._new_states(state, part, candidates)
         return self._random.sample(found, min(self._effort.siblings, len(found)))
 
     async def _walk(self, text: str, step: Candidate, state: ProofState) -> list[Way]:
-        told = {text: step}
+        steps = {text: step}
         for _ in range(self._effort.length - 1):
             text = state_text([state.goals[i] for i in independent(state.goals)[0]])
             after = await self._random_step(state)
             if after is None:
-                return []  # it ends here, and its end is a sibling or was passed by another walk
-            told[text], state = after
-        return [self._way("walk", told, text)]
+                return []  # it ends at a sibling, or at a state of another walk
+            steps[text], state = after
+        return [self._way("walk", steps, text)]
 
     async def _random_step(self, state: ProofState) -> tuple[Candidate, ProofState] | None:
         part = independent(state.goals)[0]
@@ -195,7 +203,7 @@ class _Survey:
     async def _new_states(
         self, state: ProofState, part: Part, candidates: Sequence[Candidate]
     ) -> list[tuple[Candidate, ProofState]]:
-        """The candidates that Lean accepts and that lead to anything new, and where to."""
+        """The candidates that Lean accepts and that lead to something new, with their states."""
         results = await self._environment.apply_batch(state, [c.tactic for c in candidates], part)
         return [
             (candidate, result.state)
@@ -210,22 +218,23 @@ class _Survey:
         )
         return list(candidates)
 
-    def _way(self, origin: Literal["probe", "walk"], told: Path, at: str) -> Way:
-        return Way(origin, {**self._path, **told}, at, told[at].tactic)
+    def _way(self, origin: Literal["probe", "walk"], steps: Path, at: str) -> Way:
+        return Way(origin, {**self._path, **steps}, at, steps[at].tactic)
 
     def _new(self, state: ProofState) -> bool:
-        """Whether a step led to anything that was not there before; if so, it is there now."""
+        """Whether a step led to a state that was not seen before. It counts as seen from now on."""
         keys = _keys(state)
         fresh = not keys & self._seen
         self._seen |= keys
         return fresh
 
-    def _enter(self, state: ProofState, part: Part) -> str:
+    def _enter(self, state: ProofState, part: Part) -> tuple[str, str]:
+        """The state's key, which is known from now on, and its text."""
         goals = [state.goals[i] for i in part]
         key = key_of(goals).text
         self._seen.add(key)
         self._own.add(key)
-        return state_text(goals)
+        return key, state_text(goals)
 
 
 def _keys(state: ProofState) -> set[str]:
@@ -233,10 +242,10 @@ def _keys(state: ProofState) -> set[str]:
 
 
 def _given_up(tree: Tree, way: Way, nodes: int) -> set[int]:
-    """The node that a way led to, if its search was spent; of several, the only one left to prove.
+    """The node at the end of a path, if it was searched in vain; of several, the only one unproved.
 
-    Spent: all that was tried failed for certain, or half of the nodes at least were used at it and
-    below (the rest went to goals beside it). What only ran out of time is not given up.
+    In vain: everything tried there failed for certain, or at least half of the nodes were spent at it
+    and below (the rest went to other goals). A node that merely ran out of time does not count.
     """
     certain = failed_for_certain(tree)
     for node in tree.nodes:
@@ -249,7 +258,7 @@ def _given_up(tree: Tree, way: Way, nodes: int) -> set[int]:
 
 
 def _expanded(node: Node) -> int:
-    """How many nodes were expanded at it and below."""
+    """How many nodes were expanded at a node and below."""
     seen: set[int] = set()
     todo = [node]
     while todo:
@@ -261,14 +270,14 @@ def _expanded(node: Node) -> int:
 
 
 def _filed(row: StepRow, by: int, way: Way) -> StepRow:
-    """A row of a tree whose nodes are numbered on after those of the trees before it.
+    """A row of a tree, with its nodes numbered after those of the trees before it.
 
-    Where only the way's own step was tried, its failure says nothing about the state.
+    Where only the fixed step was tried, its failure is not evidence about the state.
     """
-    told = row.state in way.told and not row.on_proof_path
+    fixed = row.state in way.steps and not row.on_proof_path
     return replace(
         row,
-        label="unknown" if told else row.label,
+        label="unknown" if fixed else row.label,
         node=row.node + by,
         parent=None if row.parent is None else row.parent + by,
         children=tuple(child + by for child in row.children),
@@ -276,15 +285,15 @@ def _filed(row: StepRow, by: int, way: Way) -> StepRow:
 
 
 def _record(theorem: Theorem, attempts: Sequence[Attempt], seed: int) -> TheoremRecord:
-    """One record of several searches: proved if one was, and an error if nothing else came of them."""
+    """One record of several searches: proved if one was, and an error only if all were."""
     if not attempts:
         return record_of(Attempt(theorem, "exhausted", "candidates"), seed)
     every = [record_of(attempt, seed) for attempt in attempts]
     order = ("proved", "exhausted", "error")
-    told = min(every, key=lambda record: order.index(record.outcome))
+    best = min(every, key=lambda record: order.index(record.outcome))
     expanded = [record for record in every if record.expansions]
     return replace(
-        told,
+        best,
         nodes=sum(record.nodes for record in every),
         steps=sum(record.steps for record in every),
         expansions=sum(record.expansions for record in every),
@@ -294,5 +303,5 @@ def _record(theorem: Theorem, attempts: Sequence[Attempt], seed: int) -> Theorem
         seconds=sum(record.seconds for record in every),
         lean_seconds=sum(record.lean_seconds for record in every),
         judge_seconds=sum(record.judge_seconds for record in every),
-        path=(),  # of one search, and the rows are of all
+        path=(),  # it would be of one search, but the rows are of all
     )

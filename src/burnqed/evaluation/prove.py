@@ -1,4 +1,4 @@
-"""One theorem: search, rebuild the proof, judge it. Nothing else here or above says "proved"."""
+"""One theorem: search, rebuild the proof, judge it. Only this module may say "proved"."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from burnqed.search.without import Without
 from burnqed.trajectories.record import path_of
 from burnqed.trajectories.schema import PathStep, TheoremOutcome
 
-# What one tactic of a search may use, in the units of Lean's `maxHeartbeats`, whose default is
-# 200,000: what succeeds at all mostly does so with a hundredth of it.
+# The limit of one tactic in a search, in units of Lean's `maxHeartbeats`, whose default is 200,000.
+# Tactics that succeed mostly need a hundredth of that.
 HEARTBEATS = 4_000
 DEFAULT_HEARTBEATS = 200_000
-# What looking for a refutation may take: seconds, and the share of a budget of seconds.
+# The time limit for a refutation: in seconds, and as a share of a budget in seconds.
 _DOUBT_SECONDS, _DOUBT_SHARE = 6.0, 0.05
 
 
 @dataclass(frozen=True, slots=True)
 class Prover:
-    """All that it takes to attempt a theorem, but for the theorem.
+    """All that it takes to attempt a theorem, except the theorem.
 
-    Judging has a pool of its own, so that no process that ran a tactic ever judges one. `refutes`: a
-    statement that is not proved at once is looked at, whether it is false.
+    Judging has its own pool, so that a process that ran tactics never judges. `refutes`: look for a
+    refutation of a statement that is not proved at the first node.
     """
 
     pool: Pool
@@ -61,10 +61,10 @@ class Prover:
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """An accepted proof: the tactics of its block, the script they are written from, the verdict.
+    """An accepted proof: the tactics of its block, their script, the verdict.
 
-    `path` are the script's steps with their states; as they were found, where Lean was lost before it
-    could say what the states of a shorter script are.
+    `path` are the script's steps with their states. If Lean was lost before the states of a shortened
+    script were known, they are the steps before shortening.
     """
 
     tactics: tuple[str, ...]
@@ -74,9 +74,9 @@ class Proof:
 
 
 def lean_source(proof: Proof) -> str:
-    """The theorem and its proof as they go into a file.
+    """The theorem and its proof as Lean source.
 
-    A proof that needs more than Lean grants a theorem by default says so in front.
+    If the proof needs more heartbeats than Lean's default, a `set_option` before it raises the limit.
     """
     used = proof.verdict.heartbeats
     if used <= DEFAULT_HEARTBEATS:
@@ -87,10 +87,10 @@ def lean_source(proof: Proof) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """What became of a theorem. `reason` is the spent budget, or the kind of error.
+    """The outcome of a theorem. `reason` is the budget that ran out, or the kind of error.
 
-    `earlier` is a first search whose find the judge refused; it is part of what was spent. "false", and
-    its `refutation`, only come of a prover that refutes.
+    `earlier` is a first search whose proof the judge refused. It counts as spent. Only a prover that
+    refutes has the outcome "false", with a `refutation`.
     """
 
     theorem: Theorem
@@ -106,7 +106,7 @@ class Attempt:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A search's end, and the script of what it takes for a proof, if it found one, with its steps."""
+    """The end of a search, and its candidate proof, if any: the script and its steps."""
 
     searched: SearchResult
     script: Script | None
@@ -114,9 +114,9 @@ class Found:
 
 
 async def find(prover: Prover, theorem: Theorem, seed: int, events: EventSink = ignore) -> Found:
-    """Search, and shorten what is found. A script is a candidate: only the judge makes it a proof.
+    """Search, and shorten what is found. The script is only a candidate for the judge.
 
-    Raises `Refuted` where the prover refutes, and `LeanError` when the search cannot even begin.
+    Raises `Refuted` if the prover refutes, and `LeanError` if the search cannot begin.
     """
     policy = prover.policy.about(theorem)
     async with open_session(prover.pool, prover.heartbeats) as session:
@@ -140,7 +140,7 @@ def _doubt_seconds(budget: Budget) -> float:
 
 
 async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink = ignore) -> Attempt:
-    """Attempt a theorem. Whatever goes wrong with it alone is an outcome, not an exception."""
+    """Attempt a theorem. A problem with this theorem alone is an outcome, not an exception."""
     if isinstance(theorem.statement, Unreadable):
         return Attempt(theorem, "error", "unreadable", theorem.statement.why)
     try:
@@ -151,14 +151,15 @@ async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink =
             return await _again(other, theorem, seed, events, attempt)
         return attempt
     except Refuted as refuted:
-        said = refuted.refutation
-        return Attempt(theorem, "false", "", said.sentence, refuted.searched, refutation=said)
+        found_false = refuted.refutation
+        detail = found_false.sentence
+        return Attempt(theorem, "false", "", detail, refuted.searched, refutation=found_false)
     except Exception as error:
         return failed(theorem, error)
 
 
 def failed(theorem: Theorem, error: Exception) -> Attempt:
-    """What an exception says about one theorem; raises it again if it concerns all of them."""
+    """The outcome of a theorem that raised an exception. Raises it again if it concerns them all."""
     match error:
         case StatementError():
             return Attempt(theorem, "error", "statement", error.message)
@@ -167,16 +168,16 @@ def failed(theorem: Theorem, error: Exception) -> Attempt:
         case BurnQedError():
             raise error
         case _:
-            # A bug of ours met by one theorem of thousands: told with its place, and the others go on.
+            # A bug of ours, hit by one theorem of thousands: record where, and let the others continue.
             place = "".join(traceback.format_exception(error, limit=-3))
             return Attempt(theorem, "error", "internal", place)
 
 
 def _other(prover: Prover, found: Found, attempt: Attempt) -> Prover | None:
-    """Who may find another proof than the one that did not pass the judge.
+    """A prover that may find another proof than the one that the judge refused.
 
-    Two states that print alike need not be the same to Lean: one that does not rely on it. Where the
-    judge ran out of time, one without the tactics that closed a goal, for kernels compute with those.
+    Two states that print alike may differ for Lean, so it does not merge states. If the judge ran out
+    of time, it avoids the tactics that closed a goal, because these make kernels compute.
     """
     if attempt.reason == "unchecked" and found.script is not None:
         closing = {script.tactic for script in found.script.walk() if not script.rest}
@@ -189,10 +190,10 @@ def _other(prover: Prover, found: Found, attempt: Attempt) -> Prover | None:
 async def _again(
     prover: Prover, theorem: Theorem, seed: int, events: EventSink, refused: Attempt
 ) -> Attempt:
-    """Search once more for a theorem whose find did not pass the judge.
+    """Search again for a theorem whose proof the judge refused.
 
-    With what is left of the budget, so that a theorem costs no more nodes than it may, and what a
-    smaller budget would have found can still be told.
+    It uses the rest of the budget, so that a theorem never costs more, and results for smaller budgets
+    can still be derived.
     """
     first = refused.searched
     assert first is not None
@@ -206,27 +207,27 @@ async def _again(
     except LeanError as error:
         attempt = Attempt(theorem, "error", type(error).__name__, error.message)
     if attempt.outcome == "exhausted" and first.lost_at is not None:
-        # What was lost in the first search might have been the proof, in this one as well.
+        # A tactic lost in the first search might have been the proof, so nothing is known.
         attempt = replace(_lost(theorem, first), searched=attempt.searched)
     if attempt.outcome == "exhausted":
-        attempt = replace(attempt, detail=f"a find was refused: {refused.detail}")
+        attempt = replace(attempt, detail=f"a proof was refused: {refused.detail}")
     seconds = refused.judge_seconds + attempt.judge_seconds
     return replace(attempt, earlier=first, judge_seconds=seconds)
 
 
 def _lost(theorem: Theorem, searched: SearchResult) -> Attempt:
-    """A search that says nothing, because a step that nobody could try might have been the one."""
+    """An inconclusive search: a step that could not be tried might have led to a proof."""
     if searched.failure is not None:
         failure = searched.failure
         return Attempt(theorem, "error", type(failure).__name__, failure.message, searched)
-    told = [(t, e) for t, e in searched.lost if not is_own_fault(e)] or searched.lost
-    tactic, error = told[0]
+    lost = [(t, e) for t, e in searched.lost if not is_own_fault(e)] or searched.lost
+    tactic, error = lost[0]
     detail = f"{len(searched.lost)} tactics, such as {tactic!r}: {error.message}"
     return Attempt(theorem, "error", type(error).__name__, detail, searched)
 
 
 def _left(budget: Budget, spent: SearchResult) -> Budget | None:
-    """What a search left of a budget; None when it has no nodes left."""
+    """The rest of a budget after a search; None if no nodes are left."""
     nodes = budget.nodes - spent.nodes
     if nodes < 1:
         return None
@@ -235,7 +236,7 @@ def _left(budget: Budget, spent: SearchResult) -> Budget | None:
 
 
 async def _shortened(environment: Environment, theorem: Theorem, searched: SearchResult) -> Found:
-    """Shorter if Lean survives it: the proof is there already and must not be lost now."""
+    """Shorten the proof. If Lean dies, keep the proof as it is."""
     script, path = script_of(searched.tree), path_of(searched.tree)
     try:
         shorter = await shorten(environment, theorem, script)
@@ -264,7 +265,7 @@ async def _judged(prover: Prover, theorem: Theorem, found: Found) -> Attempt:
             seconds = time.monotonic() - begun
             return Attempt(theorem, "error", "unchecked", detail, searched, None, seconds)
         except LeanError as error:
-            # What was searched is known; only the last word on it is missing.
+            # The search is known; only its verdict is missing.
             detail = f"while the proof was judged: {error.message}"
             seconds = time.monotonic() - begun
             return Attempt(theorem, "error", type(error).__name__, detail, searched, None, seconds)

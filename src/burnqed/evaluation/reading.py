@@ -1,8 +1,8 @@
-"""What a search with fewer nodes would have come to, read off one with more.
+"""Results for smaller budgets, read off a search with a larger one.
 
-A search never looks at how many nodes are left, so one with fewer is the beginning of one with more,
-and the answer is exact: the same outcome and the same count of nodes. Only the time is that of the
-longer run, up to where the shorter one would have stopped.
+A search never looks at how many nodes are left, so a search with fewer nodes is the beginning of one
+with more. The answer is exact: the same outcome and the same number of nodes. The time is that of the
+longer search up to that point.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ CLOCK_COLUMNS = ("theorem", "node", "outcome", "error", "seconds")
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What became of a theorem within a budget."""
+    """The outcome of a theorem within a budget."""
 
     outcome: TheoremOutcome
     reason: str
@@ -32,9 +32,9 @@ class Reading:
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """When things happened in a set of searches."""
+    """The times of the nodes in a set of searches."""
 
-    ends: Mapping[str, Sequence[float]]  # by theorem: when its first node was done, its second, …
+    ends: Mapping[str, Sequence[float]]  # by theorem: the end of its first node, its second, …
     stops: int  # tactics that the wall clock stopped
 
 
@@ -51,22 +51,22 @@ def read_clock(batches: Iterable[pa.RecordBatch]) -> Clock:
 
 
 def _ends(steps: Sequence[tuple[float, int]]) -> list[float]:
-    """When each node was done: where steps at another begin. One may come again, to try more."""
+    """The end of each node: where steps at another begin. A node may come again, to try more."""
     after = [node for _, node in steps[1:]]
     return [when for (when, node), other in zip(steps, [*after, None], strict=True) if node != other]
 
 
 def read_off(record: TheoremRecord, ends: Sequence[float], budget: int) -> Reading:
-    """The theorem within `budget` nodes, which are not more than the search was given.
+    """The outcome within `budget` nodes, at most those of the search.
 
-    What went wrong later than that did not happen: only where Lean was lost within the budget is it
-    an error, and where the longer search went on to find a proof, too. (After a refused find, `ends`
-    are those of the second search: the time is then too short.)
+    Later problems do not count. If Lean was lost within the budget, the outcome is an error, even if
+    the longer search then found a proof. (After a refused proof, `ends` are those of the second
+    search, so the time is too short.)
     """
     if budget >= record.nodes:
         return Reading(record.outcome, record.reason, record.detail, record.nodes, record.seconds)
-    # A node that had no candidates left no steps, and one that got more of them at once looks like one
-    # that was tried once: then there are fewer ends than nodes.
+    # There may be fewer ends than nodes: a node without candidates left no steps, and a node that was
+    # expanded twice in a row looks like one.
     seconds = ends[budget - 1] if budget <= len(ends) else record.seconds
     if record.lost_at is not None and record.lost_at <= budget:
         detail = record.detail or f"Lean was lost at node {record.lost_at}"

@@ -1,7 +1,7 @@
-"""What an evaluation found, as `result.json` holds it.
+"""The result of an evaluation, in the form of `result.json`.
 
-Every theorem of the benchmark is in every list, whatever became of it: a denominator is never smaller
-than the set. A proved theorem is one that the judge accepted; an error is never an unproved theorem.
+Every theorem of the benchmark is in every list, whatever its outcome: a denominator is never smaller
+than the set. Proved means that the judge accepted the proof. An error is never an unproved theorem.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any, get_args
 
 from burnqed.core.errors import InputError
-from burnqed.core.runs import command_of, publish, shown_by
+from burnqed.core.files import publish
+from burnqed.core.runs import command_of, shown_by
 from burnqed.trajectories.schema import TheoremOutcome
 
 FORMAT = 1
@@ -25,22 +26,22 @@ ABLATION, WITH, WITHOUT = "ablation.json", "with-value", "without-value"  # of t
 
 @dataclass(frozen=True, slots=True)
 class BenchmarkId:
-    """Which theorems. Equal checksums: the same names with the same statements and leak rules."""
+    """Identifies the theorems. Equal checksums mean equal names, statements and leak rules."""
 
     name: str
     checksum: str
     theorems: int
     revision: str = ""
-    leak_rules: tuple[str, ...] = ()  # of the library theorems in it; () where there are none
+    leak_rules: tuple[str, ...] = ()  # of its library theorems; () if there are none
 
 
 @dataclass(frozen=True, slots=True)
 class TheoremResult:
-    """What became of a theorem within a budget, over all attempts.
+    """The outcome of a theorem within a budget, over all attempts.
 
-    Where one proved it, `nodes_used`, `time_secs` and `proof` are of the attempt that took the fewest
-    nodes; else of the one that spent the most. An error in one attempt and no proof in another is an
-    error. `budget_at_proof` is the smallest of the evaluation's budgets that suffices.
+    If it was proved, `nodes_used`, `time_secs` and `proof` are of the attempt with the fewest nodes;
+    else of the one with the most. An error in one attempt without a proof in another is an error.
+    `budget_at_proof` is the smallest of the evaluation's budgets that suffices.
     """
 
     name: str
@@ -87,19 +88,19 @@ class TrainingMetrics:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What it took in all, summed over attempts and theorems; `steps` are tactics that Lean ran."""
+    """The cost of all attempts and theorems. `steps` are tactics that Lean ran."""
 
     nodes: int
     steps: int
     search_secs: float
     lean_secs: float
     judge_secs: float
-    clock_stops: int  # tactics stopped by the wall clock: the one thing that may differ next time
+    clock_stops: int  # tactics stopped by the wall clock; only these may differ next time
 
 
 @dataclass(frozen=True, slots=True)
 class IterationResult:
-    """One evaluation. `budget_results` are in order of budget; `settings` is all that was asked for."""
+    """One evaluation. `budget_results` are in order of budget. `settings` are all its settings."""
 
     iteration: int
     timestamp: str
@@ -126,7 +127,7 @@ class IterationResult:
 
     @property
     def failed(self) -> list[tuple[int, TheoremResult]]:
-        """Every theorem with an error in some attempt, and the largest budget that has it."""
+        """Every theorem with an error in some attempt, with the largest budget that has it."""
         found = {t.name: (self.largest.budget, t) for t in self.largest.per_theorem if t.failures}
         for b in self.budget_results:
             found |= {t.name: (b.budget, t) for t in b.per_theorem if t.outcome == "error"}
@@ -138,7 +139,7 @@ class IterationResult:
         return frozenset(t.name for b in self.budget_results for t in b.per_theorem if t.proved)
 
 
-# Results beside each other, each with what it is called.
+# Results with their labels.
 Labelled = Sequence[tuple[str, IterationResult]]
 
 
@@ -147,8 +148,8 @@ def write_result(path: Path, result: IterationResult) -> None:
 
 
 def read_result(path: Path) -> IterationResult:
-    """The result in a file, or in the `result.json` of a run's directory."""
-    # Not `Path.is_dir`, which raises where a folder may not be looked into.
+    """Read the result in a file, or in the `result.json` of a run's directory."""
+    # Not `Path.is_dir`, which raises for a folder that may not be read.
     is_run = os.path.isdir(path)  # noqa: PTH112
     file = path / RESULT if is_run else path
     try:
@@ -163,25 +164,25 @@ def read_result(path: Path) -> IterationResult:
         return result
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(
-            f"{file} is not an evaluation's result ({error!r})",
+            f"{file} is not the result of an evaluation ({error!r})",
             hint=shown_by(file.parent) or "`burn-qed eval` writes them",
         ) from error
 
 
 def _why_none(run: Path) -> str:
-    """Why a directory has no result, by what it is."""
+    """A hint for a directory without a result, by its kind."""
     arms = [str(run / arm) for arm in (WITHOUT, WITH) if (run / arm).is_dir()]
     if arms:
-        return f"it is an evaluation with a value model and without: {' and '.join(arms)}"
+        return f"it is an evaluation with and without a value model: give {' and '.join(arms)}"
     if command_of(run) == "eval":
-        return "an evaluation that was stopped has none: the same command with --resume finishes it"
+        return "the evaluation was stopped: finish it with the same command and --resume"
     if command_of(run) == "run":
         return f"{shown_by(run)}; its evaluations are in {run / 'eval_results'}"
-    return shown_by(run) or "`burn-qed eval` makes results"
+    return shown_by(run) or "`burn-qed eval` writes results"
 
 
 def summary_of(results: Sequence[IterationResult]) -> dict[str, Any]:
-    """A line for each evaluation, without the theorems: what `summary.json` holds."""
+    """The content of `summary.json`: an entry for each evaluation, without the theorems."""
     return {"format": FORMAT, "iterations": [_line(result) for result in results]}
 
 
@@ -241,26 +242,26 @@ def _budget(content: dict[str, Any]) -> BudgetResult:
 
 
 def _known(kind: type[Any], content: dict[str, Any]) -> dict[str, Any]:
-    """The keys that this version knows; a later one of the same format may have added some."""
+    """Only the keys that this version knows: later versions of the same format may add some."""
     return {f.name: content[f.name] for f in dataclasses.fields(kind) if f.name in content}
 
 
 def _check(result: IterationResult) -> None:
-    """What every reader relies on: a file may have been written or changed by somebody else."""
+    """Check what every reader relies on: somebody may have written or changed the file."""
     numbers: list[tuple[object, type]] = [(result.attempts, int), (result.timestamp, str)]
     for b in result.budget_results:
         names = {t.name for t in b.per_theorem}
         proved = sum(t.outcome == "proved" for t in b.per_theorem)
         ended = proved + sum(b.exhausted.values()) + sum(b.errors.values())
         if len(names) != len(b.per_theorem) or b.total != len(names):
-            raise ValueError(f"{b.budget} nodes: not every theorem is there once")
+            raise ValueError(f"{b.budget} nodes: not every theorem occurs once")
         if b.solved != proved or ended != b.total:
             raise ValueError(f"{b.budget} nodes: the outcomes do not add up to the theorems")
         numbers += [(b.budget, int), (b.avg_nodes, float), (b.avg_time_secs, float)]
         for t in b.per_theorem:
             if t.outcome not in get_args(TheoremOutcome) or t.proved != (t.outcome == "proved"):
-                raise ValueError(f"{t.name}: no such outcome: {t.outcome!r}")
+                raise ValueError(f"{t.name}: unknown outcome: {t.outcome!r}")
             numbers += [(t.name, str), (t.nodes_used, int), (t.time_secs, float), (t.detail, str)]
     for value, kind in numbers:
         if not isinstance(value, (int, float) if kind is float else kind):
-            raise TypeError(f"{value!r} where a {kind.__name__} belongs")
+            raise TypeError(f"{value!r} is not of type {kind.__name__}")

@@ -1,4 +1,4 @@
-"""A set of theorems, many at a time, each recorded once; stopped and resumed at will."""
+"""Works through a set of theorems in parallel. Each is recorded once; runs can be resumed."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:  # it loads pyarrow
     from burnqed.trajectories.store import TrajectoryWriter
 
 SAVE_EVERY = 50
-_SAVE_SECONDS = 60.0  # where theorems take minutes each, fifty are too many to lose
-# The reasons of records that say nothing about their theorem.
+_SAVE_SECONDS = 60.0  # if theorems take minutes each, fifty are too many to lose
+# Reasons of errors that are Lean's and not the theorem's.
 LEAN_ERRORS = {
     name
     for name, kind in vars(errors).items()
@@ -34,7 +34,7 @@ LEAN_ERRORS = {
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What is to be searched, and how it is filed."""
+    """What to search, and how to record it."""
 
     theorems: Sequence[Theorem]
     seed: int
@@ -42,17 +42,17 @@ class Plan:
     save_every: int = SAVE_EVERY
 
 
-Watcher = Callable[[TheoremRecord], None]
+OnRecord = Callable[[TheoremRecord], None]
 Kept = tuple[TheoremRecord, list[StepRow]]
 
 
 def without_lean(record: TheoremRecord) -> bool:
-    """Whether Lean failed it, which says nothing about the theorem: a resumed run searches it again."""
+    """Whether Lean failed on the theorem. A resumed run searches it again."""
     return record.outcome == "error" and record.reason in LEAN_ERRORS
 
 
 def unfinished(plan: Plan, finished: Sequence[TheoremRecord]) -> list[Theorem]:
-    """The theorems that no record is about, in their order."""
+    """The theorems without a record, in order."""
     done = {(record.theorem, record.statement_sha) for record in finished}
     return [t for t in plan.theorems if (t.name, statement_sha(t.statement)) not in done]
 
@@ -61,11 +61,11 @@ async def run(
     prover: Prover,
     plan: Plan,
     writer: TrajectoryWriter,
-    on_record: Watcher,
+    on_record: OnRecord,
     stop: asyncio.Event,
     events: EventSink = ignore,
 ) -> None:
-    """Search what is unfinished, as many at once as the pool has workers."""
+    """Search the unfinished theorems, with as many searches in parallel as workers."""
 
     async def one(theorem: Theorem) -> Kept:
         seed = seed_of(plan.seed, theorem.name)
@@ -83,14 +83,14 @@ async def work_through(
     one: Callable[[Theorem], Awaitable[Kept]],
     at_once: int,
     writer: TrajectoryWriter,
-    on_record: Watcher,
+    on_record: OnRecord,
     stop: asyncio.Event,
 ) -> None:
-    """Do one thing to each theorem that is unfinished, and keep what comes of it.
+    """Apply a function to each unfinished theorem, and save the results.
 
-    Whatever is finished is saved, every `save_every` theorems, after a minute at the next one that
-    ends, and at the end, also when `stop` is set (those in flight are dropped: a resumed run starts
-    them again) or something raises.
+    Finished theorems are saved every `save_every` theorems, when a minute has passed, and at the end,
+    even if `stop` is set or something raises. Theorems in progress are then dropped, and a resumed run
+    starts them again.
     """
     todo = iter(unfinished(plan, writer.earlier))
     saved = time.monotonic()
@@ -113,14 +113,14 @@ async def work_through(
 
 
 def seed_of(seed: int, name: str) -> int:
-    """A theorem's own seed, so that its search does not depend on what else is searched."""
+    """A theorem's own seed, so that its search does not depend on the rest of the set."""
     digest = hashlib.sha256(f"{seed} {name}".encode()).digest()
     return int.from_bytes(digest[:6], "big")
 
 
 def record_of(attempt: Attempt, seed: int) -> TheoremRecord:
     if attempt.outcome == "false":
-        raise ValueError(f"{attempt.theorem.name}: sets are searched without looking for refutations")
+        raise ValueError(f"{attempt.theorem.name}: sets are searched without refutations")
     searches = [s for s in (attempt.earlier, attempt.searched) if s is not None]
     proof, statement = attempt.proof, attempt.theorem.statement
     counts = [len(node.edges) for s in searches for node in s.tree.nodes if node.edges]
@@ -153,12 +153,12 @@ def record_of(attempt: Attempt, seed: int) -> TheoremRecord:
 
 
 def _first_loss(searches: Sequence[SearchResult]) -> tuple[int | None, str]:
-    """After how many nodes Lean was lost for the first time, and how."""
+    """The number of nodes after which Lean was first lost, and how."""
     before = 0
     for search in searches:
         if search.lost_at is not None:
-            told = [error for _, error in search.lost if not errors.is_own_fault(error)]
-            error = told[0] if told else search.failure
+            lost = [error for _, error in search.lost if not errors.is_own_fault(error)]
+            error = lost[0] if lost else search.failure
             return before + search.lost_at, type(error).__name__
         before += search.nodes
     return None, ""

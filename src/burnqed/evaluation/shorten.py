@@ -1,4 +1,4 @@
-"""A proof without the steps that it does not need, and what the states of the others are."""
+"""Removes the steps that a proof does not need, and finds the states of the others."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from dataclasses import replace
 
 from burnqed.core.ports import Environment
 from burnqed.core.types import Advanced, Closed, ProofState, Theorem, state_text
-from burnqed.policy.portfolio.reading import IDENT
+from burnqed.policy.names import IDENT
 from burnqed.search.script import Script
 from burnqed.trajectories.schema import PathStep
 
-_MOST_TACTICS = 300  # what shortening may cost; a long proof is shortened as far as that goes
+_MOST_TACTICS = 300  # the limit of shortening; a long proof is only shortened in part
 _FIRST, _INTROS = "first | ", "intros; "
-_ASKED = re.compile(r"\b(grind|simp_all|simp) \[")  # they have a form that says what it used
-_FIRST_PATTERN = ". "  # before a lemma of `grind`; what it says it used has other marks
+_ASKED = re.compile(r"\b(grind|simp_all|simp) \[")  # they have a form that reports what it used
+_FIRST_PATTERN = ". "  # before a lemma of `grind`; in its reports the marks differ
 _WORTH_ASKING = 3
 _LEMMAS = re.compile(r" \[([^\[\]\n]+)\]")
 
@@ -25,11 +25,11 @@ class _Spent(Exception):
 
 
 async def shorten(environment: Environment, theorem: Theorem, script: Script) -> Script:
-    """The script less each step whose goal is also proved by what comes after it.
+    """The script without each step whose goal is also proved by what follows it.
 
-    For a step that splits the goal, each of its branches is tried in its place; lists of lemmas lose
-    those that are not used, and of alternatives the one that works is left. Lean has run the result;
-    the judge has not.
+    A step that splits the goal is replaced by one of its branches if that works. Unused lemmas are
+    removed from lists, and of alternatives only the one that works is kept. Lean has run the result,
+    but the judge has not.
     """
     state = await environment.start(theorem)
     return await _Shortener(environment).shorten(state, tuple(range(len(state.goals))), script)
@@ -38,9 +38,9 @@ async def shorten(environment: Environment, theorem: Theorem, script: Script) ->
 async def walk(
     environment: Environment, theorem: Theorem, script: Script
 ) -> tuple[PathStep, ...] | None:
-    """The steps of a script, each with the state it is taken at; None if it proves nothing here.
+    """The steps of a script, each with its state; None if the script does not prove the theorem.
 
-    What only renames is no step: what follows it is told at the state with the new names.
+    A tactic that only renames is not a step: what follows it is listed at the state with new names.
     """
     start = await environment.start(theorem)
     todo = [(script, start, tuple(range(len(start.goals))), 0)]
@@ -63,7 +63,7 @@ async def walk(
 
 
 def _covers(script: Script, state: ProofState) -> bool:
-    """Whether each goal of what its tactic leaves is proved by one of the scripts behind it."""
+    """Whether each goal that its tactic leaves is proved by one of the scripts after it."""
     return sorted(i for goals in script.parts for i in goals) == list(range(len(state.goals)))
 
 
@@ -83,19 +83,19 @@ class _Shortener:
         except _Spent:
             return script
         if not isinstance(after, Advanced):
-            return script  # not what it was; the judge will see
+            return script  # the proof behaves differently now; the judge decides
         shorter = [
             await self.shorten(after.state, goals, sub)
             for goals, sub in zip(script.parts, script.rest, strict=True)
         ]
         for longer, rest in zip(script.rest, shorter, strict=True):
-            # Perhaps what needed the step is gone.
+            # Perhaps what needed the step is gone now.
             if rest != longer and await self._suffices(rest, state, part):
                 return rest
         return replace(script, rest=tuple(shorter))
 
     async def _simpler(self, tactic: str, state: ProofState, part: Sequence[int]) -> str:
-        """A finishing tactic without what it does not need: alternatives, then lemmas."""
+        """A finishing tactic without unneeded parts: first alternatives, then lemmas."""
         before, first, listed = tactic.partition(_FIRST)
         if not first or before not in ("", _INTROS):
             return await self._fewer_lemmas(tactic, state, part)
@@ -109,7 +109,7 @@ class _Shortener:
         return tactic
 
     async def _fewer_lemmas(self, tactic: str, state: ProofState, part: Sequence[int]) -> str:
-        """A finishing `simp [a, b, c]` without those that it does not need, the last dropped first."""
+        """A finishing `simp [a, b, c]` without unneeded lemmas, dropped from the last to the first."""
         found = list(_LEMMAS.finditer(tactic))
         if not found:
             return tactic
@@ -137,16 +137,16 @@ class _Shortener:
     async def _used(
         self, tactic: str, lemmas: list[str], state: ProofState, part: Sequence[int]
     ) -> list[str]:
-        """Those that the tactic itself says it used, if it can be asked; all of them if it cannot.
+        """The lemmas that the tactic reports as used, or all if it cannot report.
 
-        Each lemma that is tried to be left out runs the tactic once, so it is worth one run to ask.
+        Trying to drop a lemma costs a run of the tactic, so one run for the report is worth it.
         """
         asking = _ASKED.sub(r"\1? [", tactic)
         if asking == tactic or len(lemmas) < _WORTH_ASKING:
             return lemmas
         outcome = await self._apply(state, asking, part)
-        told = " ".join(outcome.suggestions) if isinstance(outcome, Closed) else ""
-        names = set(IDENT.findall(told))
+        suggested = " ".join(outcome.suggestions) if isinstance(outcome, Closed) else ""
+        names = set(IDENT.findall(suggested))
         return [one for one in lemmas if one.removeprefix(_FIRST_PATTERN) in names] if names else lemmas
 
     async def _suffices(self, script: Script, state: ProofState, part: Sequence[int]) -> bool:

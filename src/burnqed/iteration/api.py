@@ -7,14 +7,14 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+from burnqed.core.watching import warn
 from burnqed.iteration import rounds
 from burnqed.iteration.config import Config
 from burnqed.iteration.history import History
 from burnqed.iteration.opening import Planned, Watching, go_on
 from burnqed.iteration.runner import Watcher
-from burnqed.iteration.stages import Stage
+from burnqed.iteration.specs import Stage
 from burnqed.prover.loops import outside
-from burnqed.prover.watching import warn
 
 
 class _Quiet:

@@ -6,14 +6,14 @@ own theorems, and the portfolio as the first teacher.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
-from msgspec.structs import replace
+from msgspec.structs import asdict, replace
 
 from burnqed.core.cache import brought
 from burnqed.core.config import (
@@ -30,6 +30,17 @@ from burnqed.core.errors import ConfigError
 from burnqed.core.types import LeakRule
 from burnqed.data.benchmarks import BENCHMARKS
 from burnqed.evaluation.negatives import Effort
+from burnqed.iteration.older import refuse_options, translated
+from burnqed.iteration.settings import (
+    EncoderSettings,
+    EvalSettings,
+    PolicySettings,
+    RankerSettings,
+    SearchSettings,
+    Section,
+    ValueSettings,
+)
+from burnqed.lean.toolchain import Kind as ToolchainKind
 from burnqed.policy.models.names import is_hub_name
 from burnqed.policy.models.smollm2 import NAME as SMOLLM2
 from burnqed.prover.config import NOISE
@@ -41,12 +52,9 @@ PRESETS = ("smoke", "lean-start", "from-nothing")
 TRAIN_NAME = "train"  # theorems/train.json
 
 _MIX = Mixture()
+_READ = ("val", "resume_from")  # settings of trainings that are files
 Nodes = tuple[AtLeast1, ...]
 Share = Annotated[float, Meta(ge=0, le=1)]
-
-
-class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A section of the TOML file."""
 
 
 class Run(Section, frozen=True, kw_only=True):
@@ -54,7 +62,7 @@ class Run(Section, frozen=True, kw_only=True):
 
     seed: Annotated[int, about("Same seed, same run.")] = 0
     workers: Annotated[AtLeast1 | None, about("Lean processes to search with.")] = None
-    toolchain: Annotated[str | None, about("embedded, native or pantograph.")] = None
+    toolchain: Annotated[ToolchainKind | None, about("embedded, native or pantograph.")] = None
     device: Annotated[
         Literal["auto", "cpu", "cuda"],
         about("Of models in searches; a training takes the GPU if there is one."),
@@ -109,7 +117,8 @@ class Policy(Section, frozen=True, kw_only=True):
     epochs: Annotated[AtLeast1, about("Of the later iterations.")] = 4
     batch: Annotated[AtLeast1, about("Examples at once.")] = 64
     accumulate: Annotated[AtLeast1, about("Batches to a step.")] = 1
-    options: Annotated[tuple[str, ...], about("More of `burn-qed train policy`.")] = ()
+    training: Annotated[PolicySettings, about("More of `burn-qed train policy`.")] = PolicySettings()
+    ranker: Annotated[RankerSettings, about("More of `burn-qed train ranker`.")] = RankerSettings()
 
 
 class Search(Section, frozen=True, kw_only=True):
@@ -130,7 +139,7 @@ class Search(Section, frozen=True, kw_only=True):
         Annotated[float, Meta(ge=0.01, le=100)], about("What a search with noise samples at.")
     ] = NOISE
     noise_sample: Annotated[AtLeast0, about("Theorems to search with noise.")] = 300
-    options: Annotated[tuple[str, ...], about("More of `burn-qed search`.")] = ()
+    settings: Annotated[SearchSettings, about("More of `burn-qed search`.")] = SearchSettings()
 
 
 class Value(Section, frozen=True, kw_only=True):
@@ -147,7 +156,8 @@ class Value(Section, frozen=True, kw_only=True):
     val_share: Annotated[
         Annotated[float, Meta(ge=0.01, le=0.9)], about("Of the theorems, not trained on.")
     ] = 0.4
-    options: Annotated[tuple[str, ...], about("More of `burn-qed train value`.")] = ("--slower",)
+    training: Annotated[ValueSettings, about("More of `burn-qed train value`.")] = ValueSettings()
+    encoder: Annotated[EncoderSettings, about("How `policy` encodes states.")] = EncoderSettings()
 
 
 class Eval(Section, frozen=True, kw_only=True):
@@ -159,7 +169,7 @@ class Eval(Section, frozen=True, kw_only=True):
     sample: Annotated[AtLeast0, about("Of each set, for a quick look; 0: all.")] = 0
     budgets: Annotated[Nodes, about("Nodes per theorem.")] = (30, 100, 300)
     candidates: Annotated[AtLeast1 | None, about("Tactics to try at a state.")] = None
-    options: Annotated[tuple[str, ...], about("More of `burn-qed eval`.")] = ()
+    settings: Annotated[EvalSettings, about("More of `burn-qed eval`.")] = EvalSettings()
 
 
 class Stop(Section, frozen=True, kw_only=True):
@@ -199,9 +209,12 @@ def read_config(given: str, settings: Sequence[str] = ()) -> Config:
         raise ConfigError(
             f"no configuration {given}", hint=f"a .toml file, or one of {', '.join(PRESETS)}"
         )
-    config = _placed(sections(Config, read_toml(path), str(path)), path.parent)
+    content = read_toml(path)
+    refuse_options(content, str(path))
+    config = _placed(sections(Config, content, str(path)), path.parent)
     if settings:
         changed = overridden(_without_nones(as_content(config)), settings)
+        refuse_options(changed, "--set")
         config = _placed(sections(Config, changed, "--set"), Path.cwd())
     check(config)
     return config
@@ -212,14 +225,18 @@ def set_name(given: str) -> str:
     return Path(given).stem if given.endswith(".json") else given
 
 
-def from_content(content: dict[str, dict[str, object]], where: str) -> Config:
-    """The configuration that a run's manifest holds."""
-    return sections(Config, _without_nones(content), where)
+def from_content(content: Mapping[str, Any], where: str) -> Config:
+    """The configuration that a run's manifest holds, also one of an older burn-qed."""
+    return sections(Config, translated(_without_nones(content), where), where)
 
 
-def _without_nones(content: dict[str, dict[str, object]]) -> dict[str, dict[str, object]]:
+def _without_nones(content: Mapping[str, Any]) -> dict[str, Any]:
     """TOML has no word for nothing: what is None is left out."""
-    return {name: {k: v for k, v in own.items() if v is not None} for name, own in content.items()}
+    return {
+        name: _without_nones(value) if isinstance(value, Mapping) else value
+        for name, value in content.items()
+        if value is not None
+    }
 
 
 def _placed(config: Config, folder: Path) -> Config:
@@ -234,13 +251,44 @@ def _placed(config: Config, folder: Path) -> Config:
         carried = brought(kind, name) if kind and not path.exists() else None
         return str((carried or path).resolve()) if carried or path.exists() else name
 
+    policy, search, value, held = config.policy, config.search, config.value, config.eval
     return replace(
         config,
         theorems=replace(config.theorems, set=place(config.theorems.set, "sets")),
         data=replace(config.data, base=tuple(map(place, config.data.base))),
-        policy=replace(config.policy, base=place(config.policy.base, "models")),
-        eval=replace(config.eval, sets=tuple(place(one, "sets") for one in config.eval.sets)),
+        policy=replace(
+            policy,
+            base=place(policy.base, "models"),
+            training=_placed_paths(policy.training, folder),
+        ),
+        search=replace(search, settings=_placed_paths(search.settings, folder)),
+        value=replace(value, training=_placed_paths(value.training, folder)),
+        eval=replace(
+            held,
+            sets=tuple(place(one, "sets") for one in held.sets),
+            settings=_placed_paths(held.settings, folder),
+        ),
     )
+
+
+def _placed_paths(table: Section, folder: Path) -> Section:
+    """The same settings with paths from where the configuration lies."""
+
+    def place(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(map(place, value))
+        return (folder / value).resolve() if isinstance(value, Path) else value
+
+    return replace(table, **{name: place(value) for name, value in asdict(table).items()})
+
+
+def files_of(config: Config) -> Iterator[str]:
+    """What a run reads that lies outside of it, but for sets and models that go by a name."""
+    yield from config.data.base
+    for table in (config.policy.training, config.value.training):
+        for name in _READ:
+            value = getattr(table, name, None) or ()
+            yield from map(str, value if isinstance(value, tuple) else (value,))
 
 
 def check(config: Config) -> None:
@@ -265,6 +313,13 @@ def check(config: Config) -> None:
         (ranked and bool(config.data.base), "[data]: a ranker learns from searches, and not from pairs",
          "leave out base; the searches of the teacher come first"),
     ]  # fmt: skip
+    without = "[policy.{}]: it is for another policy than base = {}"
+    wrong += [
+        (ranked and config.policy.training != PolicySettings(),
+         without.format("training", RANKER), "its settings are in [policy.ranker]"),
+        (not ranked and config.policy.ranker != RankerSettings(),
+         without.format("ranker", config.policy.base), "its settings are in [policy.training]"),
+    ]  # fmt: skip
     taught_easy = not ranked and not config.data.base and max(config.teacher.nodes, default=0) == 1
     wrong += [
         (taught_easy and config.data.easy_share < 1,
@@ -287,9 +342,10 @@ def check(config: Config) -> None:
     named = base in (NANO, RANKER, SMOLLM2) or (is_hub_name(base) and not Path(base).exists())
     fix = f"{NANO}, {RANKER}, {SMOLLM2}, a directory beside the configuration, or a name of the hub"
     wrong.append((not named and not _is_placed(base), f"[policy]: there is no {base}", fix))
-    for given in config.data.base:
-        fix = "files of pairs, meant from where the configuration lies"
-        wrong.append((not _is_placed(given), f"[data]: there is no {given}", fix))
+    for given in files_of(config):
+        fix = "files are meant from where the configuration lies"
+        where = "data" if given in config.data.base else "training"
+        wrong.append((not _is_placed(given), f"[{where}]: there is no {given}", fix))
     for is_so, message, hint in wrong:
         if is_so:
             raise ConfigError(message, hint=hint)

@@ -1,8 +1,9 @@
 """A run's directory: what was asked for, which stages are done, when each was begun and ended.
 
-A stage's record is written when its command is done, and is what says so. The journal tells what it
-took, and how many iterations were asked for; it has a line for each begin and end, so that what was
-killed is seen as well.
+A stage's specification is written before its process begins, and its outcome by that process when it
+ends. Its record is written when it is over, and is what says so. The journal tells what it took, and
+how many iterations were asked for; it has a line for each begin and end, so that what was killed is
+seen as well.
 """
 
 from __future__ import annotations
@@ -18,13 +19,16 @@ from pathlib import Path
 from typing import Any, cast
 
 from burnqed.core.errors import InfrastructureError, InputError
-from burnqed.core.runs import MANIFEST, publish, read_manifest, shown_by
+from burnqed.core.files import publish
+from burnqed.core.runs import MANIFEST, read_manifest, shown_by
 from burnqed.core.storage import remedy
 from burnqed.iteration.config import Config, from_content
 from burnqed.iteration.history import BASELINE
-from burnqed.iteration.stages import Stage, Status, folder
+from burnqed.iteration.specs import Stage
+from burnqed.iteration.stages import Status, folder
 
 STAGES, LOGS, JOURNAL, LOCK = "stages", "logs", "journal.jsonl", ".lock"
+SPECS, OUTCOMES = "specs", "outcomes"
 COMMAND = "run"
 _RESET, _ASKED = "reset", "asked"
 _WAIT_SECONDS = 60.0  # for a stage of a run that was killed, while it saves and ends
@@ -73,6 +77,16 @@ def log_of(run: Path, stage: Stage) -> Path:
     return run / LOGS / folder(stage.iteration) / f"{stage.name}.log"
 
 
+def spec_of(stage: Stage) -> Path:
+    """Where its specification is, in the run's directory."""
+    return Path(SPECS) / folder(stage.iteration) / f"{stage.name}.json"
+
+
+def outcome_of(stage: Stage) -> Path:
+    """Where its process says how it ended, in the run's directory."""
+    return Path(OUTCOMES) / folder(stage.iteration) / f"{stage.name}.json"
+
+
 def record_of(run: Path, iteration: int, name: str) -> Path:
     return run / STAGES / folder(iteration) / f"{name}.json"
 
@@ -103,8 +117,15 @@ def read_record(path: Path) -> dict[str, Any]:
 
 def write_record(run: Path, stage: Stage, status: Status, why: str = "") -> None:
     """Say that a stage is over; from now on it is not begun again."""
-    content = {"status": status, "command": stage.shown, "out": stage.out, "why": why, "ended": _now()}
+    content = {
+        "status": status,
+        "command": stage.shown(),
+        "out": stage.out,
+        "why": why,
+        "ended": _now(),
+    }
     path = record_of(run, stage.iteration, stage.name)
+    content = {**content, "ended": _now()}
     publish(path, json.dumps(content, indent=2, ensure_ascii=False) + "\n")
 
 

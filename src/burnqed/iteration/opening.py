@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from burnqed.core.config import build
+from burnqed.core.config import as_content, build
 from burnqed.core.errors import InputError
 from burnqed.core.runs import MANIFEST, check_out
 from burnqed.iteration import rounds
@@ -17,12 +17,16 @@ from burnqed.iteration.config import Config, read_config
 from burnqed.iteration.directory import freeze, locked, read_done, read_run
 from burnqed.iteration.history import History
 from burnqed.iteration.runner import Stopped, Watcher
-from burnqed.iteration.stages import Stage, stages
+from burnqed.iteration.specs import Stage
+from burnqed.iteration.stages import stages
 from burnqed.prover import leans
 from burnqed.prover.config import LeanConfig
 
 # What another machine may do otherwise: it decides how long a run takes, not what comes of it.
-_OF_THE_MACHINE = frozenset({("run", "workers"), ("run", "device")})
+_OF_THE_MACHINE = frozenset({
+    "run.workers", "run.device", "search.settings.project", "eval.settings.project",
+    "value.training.embeddings",
+})  # fmt: skip
 
 Job = Callable[[rounds.Work], signal.Signals | None]
 Planned = Callable[[int], Sequence[tuple[Stage, str]]]
@@ -72,7 +76,8 @@ def _open(out: Path, wanted: Config | None, warn: Callable[[str], None]) -> Conf
         return wanted
     config, manifest = read_run(out)
     if wanted is not None:
-        _refuse_changes(out, manifest, rounds.manifest(wanted, manifest["toolchain"]))
+        before = manifest | {"config": as_content(config)}  # as this version writes it down
+        _refuse_changes(out, before, rounds.manifest(wanted, manifest["toolchain"]))
         config = wanted  # the same, with files where they are now
     _compare(manifest, rounds.manifest(config, _toolchain(config)), warn)
     return config
@@ -86,10 +91,9 @@ def _toolchain(config: Config) -> str:
 def _refuse_changes(out: Path, frozen: dict[str, Any], wanted: dict[str, Any]) -> None:
     before, now = _by_content(frozen), _by_content(wanted)
     changed = [
-        f"{section}.{key} was {before[section].get(key)!r}, now {value!r}"
-        for section, own in now.items()
-        for key, value in own.items()
-        if before[section].get(key) != value and (section, key) not in _OF_THE_MACHINE
+        f"{key} was {before.get(key)!r}, now {value!r}"
+        for key, value in now.items()
+        if before.get(key) != value and key not in _OF_THE_MACHINE
     ]
     if changed:
         raise InputError(
@@ -98,8 +102,8 @@ def _refuse_changes(out: Path, frozen: dict[str, Any], wanted: dict[str, Any]) -
         )
 
 
-def _by_content(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    """The configuration with checksums for files: what a file is does not depend on where it lies."""
+def _by_content(manifest: dict[str, Any]) -> dict[str, Any]:
+    """Each setting, with checksums for files: what a file is does not depend on where it lies."""
     known: dict[str, str] = manifest["checksums"]
 
     def content(value: Any) -> Any:
@@ -107,10 +111,14 @@ def _by_content(manifest: dict[str, Any]) -> dict[str, dict[str, Any]]:
             return [content(one) for one in value]
         return known.get(value, value) if isinstance(value, str) else value
 
-    return {
-        section: {key: content(value) for key, value in own.items()}
-        for section, own in manifest["config"].items()
-    }
+    def every(place: str, own: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+        for key, value in own.items():
+            if isinstance(value, dict):
+                yield from every(f"{place}{key}.", value)
+            else:
+                yield place + key, content(value)
+
+    return dict(every("", manifest["config"]))
 
 
 def _compare(before: dict[str, Any], now: dict[str, Any], warn: Callable[[str], None]) -> None:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from burnqed.iteration.config import Config
 from burnqed.iteration.history import BASELINE
-from burnqed.iteration.stages import Done, Stage, stages
+from burnqed.iteration.specs import Stage
+from burnqed.iteration.stages import Done, stages
 
 
 @dataclass(frozen=True, slots=True)

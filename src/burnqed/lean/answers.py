@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
 
+from burnqed.lean import replies
 from burnqed.lean.compiling import Compiled
 from burnqed.lean.complaints import Complaint, bare, complaints, deaths_by_name, places
 
@@ -64,46 +64,41 @@ class Report:
         return max((self.commands[index].heartbeats for index in places), default=0)
 
 
-def read_report(compiled: Compiled, verified: dict[str, Any], file: str) -> Report:
-    """Raises `KeyError`, `TypeError`, `ValueError` or `IndexError` for what has another shape."""
+def read_report(compiled: Compiled, verified: replies.Verified, file: str) -> Report:
+    """Raises `IndexError` or `ValueError` for places that the file does not have."""
     reply = compiled.reply
-    commands = tuple(
-        Command(str(c["kind"]), int(c["boundary"][0]), int(c["boundary"][1]), int(c["heartbeats"]))
-        for c in reply["commands"]
-    )
+    commands = tuple(Command(c.kind, *c.boundary, c.heartbeats) for c in reply.commands)
     return Report(
         commands=commands,
         places=places([(c.start, c.end) for c in commands], file),
-        reference_shape=tuple(c["kind"] for c in reply["referenceCommands"]),
+        reference_shape=tuple(c.kind for c in reply.reference_commands),
         errors=complaints(compiled, file),
-        reference_errors=tuple(m["data"].strip() for m in errors_of(reply["referenceMessages"])),
-        theorems=tuple(_found(t) for t in verified["theorems"]),
-        missing=tuple(verified["missing"]),
-        changed=tuple(verified["changed"]),
-        asks=bool(verified["asks"]),
-        nameless=bool(verified["nameless"]),
-        kinds={
-            ".".join(map(str, c["name"])): str(c["kind"]) for c in reply["export"]["constants"] if c
-        },
+        reference_errors=errors_in(reply.reference_messages),
+        theorems=tuple(map(_found, verified.theorems)),
+        missing=verified.missing,
+        changed=verified.changed,
+        asks=verified.asks,
+        nameless=verified.nameless,
+        kinds={".".join(map(str, c.name)): c.kind for c in replies.exported(reply)},
         deaths=deaths_by_name(compiled, file),
     )
 
 
-def _found(theorem: dict[str, Any]) -> Found:
+def _found(theorem: replies.VerifiedTheorem) -> Found:
     return Found(
-        name=theorem["name"],
-        kind=str(theorem["kind"]),
-        type=theorem["type"]["pp"],
-        axioms=tuple(theorem["axioms"]),
-        axioms_complete=theorem["axiomsComplete"],
-        constants=tuple((c["name"], c["module"]) for c in theorem["constants"]),
-        kernel=theorem["kernel"],
-        has_sorry=theorem["hasSorry"],
-        reference=theorem["reference"],
-        target=theorem.get("target"),
-        leak=theorem.get("leak"),
+        name=theorem.name,
+        kind=theorem.kind,
+        type=theorem.type.pp,
+        axioms=theorem.axioms,
+        axioms_complete=theorem.axioms_complete,
+        constants=tuple((c.name, c.module) for c in theorem.constants),
+        kernel=theorem.kernel,
+        has_sorry=theorem.has_sorry,
+        reference=theorem.reference,
+        target=theorem.target,
+        leak=theorem.leak,
     )
 
 
-def errors_of(messages: Iterable[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [m for m in messages if m["severity"] == "error"]
+def errors_in(told: Iterable[replies.LoggedAt]) -> tuple[str, ...]:
+    return tuple(one.data.strip() for one in told if one.severity == "error")

@@ -1,9 +1,8 @@
-"""A file that anybody wrote, compiled in its time, also where Lean dies of it.
+"""Compiles an untrusted file within a time limit, even if it crashes Lean.
 
-Some texts kill Lean: a number of a billion digits, a term that fills the memory. That Lean was lost
-says nothing about a text, for a machine may be short of memory. That a fresh Lean dies again, by
-itself and at the same command, does. Such a command is an error of the file like any other, and the
-rest of the file is compiled without it.
+Some texts crash Lean: a number of a billion digits, a term that fills the memory. One crash is not
+evidence against a text, because the machine may be short of memory. But if a fresh Lean crashes again,
+at the same command, that command counts as an error of the file, and the rest is compiled without it.
 """
 
 from __future__ import annotations
@@ -16,7 +15,6 @@ import time
 from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
-from typing import Any
 
 from burnqed.core.errors import (
     LeanDied,
@@ -25,16 +23,18 @@ from burnqed.core.errors import (
     RequestTimeout,
     is_own_fault,
 )
-from burnqed.lean import protocol
+from burnqed.lean import replies
 from burnqed.lean.pool import Kind, Pool
+from burnqed.lean.protocol import read_progress
+from burnqed.lean.replies import Reply
 from burnqed.lean.tokens import Token, tokenize
 
-_GRACE = 0.25  # seconds in which Lean's own time-out says where it was, before ours says less
+_GRACE = 0.25  # seconds for Lean's own timeout, which tells where it was, before ours
 _OF_ITSELF = (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS, signal.SIGILL, signal.SIGFPE)
 _REASONS = (
     (re.compile(r"INTERNAL PANIC: (.+)"), "{}"),
     (re.compile(r"call stack|[Ss]tack overflow"), "it runs out of stack"),
-    # What the C++ run-time throws when it is refused memory arrives as a number.
+    # When the C++ run-time gets no memory, its exception arrives as a number.
     (re.compile(r"runtime failed: (\d+|RuntimeError: divide by zero)$"), "it runs out of memory"),
 )
 _DECLARES = frozenset({
@@ -49,7 +49,7 @@ _BEGINS = _DECLARES | {
 
 
 class Deadline:
-    """One limit for all that is done for a verdict."""
+    """One time limit for everything that a verdict needs."""
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
@@ -60,22 +60,22 @@ class Deadline:
         return max(0.0, self._end - time.monotonic())
 
     def over(self, where: str) -> RequestTimeout:
-        said = f"no verdict within {self.seconds:.3g} s: {where}"
-        return RequestTimeout(said, hint="--seconds gives it more", seconds=self.seconds)
+        message = f"no verdict within {self.seconds:.3g} s: {where}"
+        return RequestTimeout(message, hint="give it more --seconds", seconds=self.seconds)
 
     @asynccontextmanager
     async def kept(self) -> AsyncIterator[None]:
-        """Raises `RequestTimeout` when it is over, whatever is waited for."""
+        """Raises `RequestTimeout` when the time is over, even while waiting for a process."""
         try:
             async with asyncio.timeout(self.left + _GRACE):
                 yield
         except TimeoutError:
-            raise self.over("Lean was being started, or had others to answer") from None
+            raise self.over("Lean was starting, or busy with other requests") from None
 
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """The bytes of a command that Lean dies of, and how."""
+    """The bytes of a command that crashes Lean, and how."""
 
     start: int
     end: int
@@ -84,29 +84,30 @@ class Death:
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """What `qed.compile` answered for the text without the commands that Lean dies of."""
+    """The answer of `qed.compile` for the text without the commands that crash Lean."""
 
-    reply: dict[str, Any]
+    reply: replies.Compiled
     deaths: tuple[Death, ...] = ()
 
 
 async def compile_file(
     pool: Pool, request: Callable[[str], str], source: str, deadline: Deadline
 ) -> Compiled:
-    """Compile a text, each time in a Lean that has seen no other; `request` is the line for it."""
+    """Compile a text, always in a Lean that has seen no other. `request` makes the request line."""
     deaths: list[Death] = []
     text = source.encode()
     while True:
         try:
             reply = await ask_twice(pool, "fresh", request(text.decode()), source, deadline)
-            return Compiled(reply, tuple(sorted(deaths, key=lambda death: death.start)))
+            told = replies.read(reply, replies.Compiled)
+            return Compiled(told, tuple(sorted(deaths, key=lambda death: death.start)))
         except LeanLost as error:
-            at = protocol.read_progress(error.diagnostics)
+            at = read_progress(error.diagnostics)
             if at is None or not is_of_the_text(error):
                 raise
             death = Death(*_command(source, at), why_lost(error))
             text, before = _without(text, death), text
-            if text == before:  # it dies of nothing that could be taken out
+            if text == before:  # it crashes without a command that could be removed
                 raise
             deaths.append(death)
 
@@ -114,8 +115,8 @@ async def compile_file(
 async def ask_twice(
     pool: Pool, kind: Kind, line: str, source: str, deadline: Deadline,
     *, trusted: bool = False, at_most: float = math.inf,
-) -> dict[str, Any]:  # fmt: skip
-    """A request that another Lean gets to answer if one is lost."""
+) -> Reply:  # fmt: skip
+    """Send a request, and if Lean is lost, send it to another one."""
     try:
         return await ask(pool, kind, line, source, deadline, trusted=trusted, at_most=at_most)
     except RequestTimeout:
@@ -124,8 +125,8 @@ async def ask_twice(
         try:
             return await ask(pool, kind, line, source, deadline, trusted=trusted, at_most=at_most)
         except LeanLost as second:
-            places = {protocol.read_progress(error.diagnostics) for error in (first, second)}
-            if len(places) > 1:  # nothing that the text does each time
+            places = {read_progress(error.diagnostics) for error in (first, second)}
+            if len(places) > 1:  # not the same crash twice
                 second.diagnostics = ""
             raise
 
@@ -133,10 +134,10 @@ async def ask_twice(
 async def ask(
     pool: Pool, kind: Kind, line: str, source: str, deadline: Deadline,
     *, trusted: bool = False, at_most: float = math.inf, texts: int = 1,
-) -> dict[str, Any]:  # fmt: skip
-    """One request, for which Lean itself has `at_most` these seconds.
+) -> Reply:  # fmt: skip
+    """Send one request, for which Lean has `at_most` these seconds.
 
-    Whoever has been asked about this many untrusted `texts` is asked about no other.
+    A process that has seen this many untrusted `texts` is retired.
     """
     try:
         async with pool.lease(kind) as worker:
@@ -146,23 +147,23 @@ async def ask(
     except RequestTimeout as error:
         if deadline.left:
             raise
-        at = protocol.read_progress(error.diagnostics)
+        at = read_progress(error.diagnostics)
         if at is None:
-            raise deadline.over("its kernel was at work" if trusted else "it was at work") from error
+            raise deadline.over("its kernel was busy" if trusted else "Lean was busy") from error
         start, _ = _command(source, at)
         raise deadline.over(f"Lean was in line {source.encode()[:start].count(10) + 1}") from error
-    protocol.raise_if_refused(reply)
+    replies.raise_if_refused(reply)
     return reply
 
 
 def is_of_the_text(error: LeanLost) -> bool:
-    """Whether Lean was lost of what it did, and not of somebody's kill or of a garbled pipe."""
+    """Whether Lean crashed by its own work, and not by a kill from outside or a garbled pipe."""
     crashed = isinstance(error, LeanDied) and error.signal in _OF_ITSELF
     return crashed or is_own_fault(error)
 
 
 def why_lost(error: LeanLost) -> str:
-    """What Lean died of, in a few words."""
+    """Why Lean crashed, in a few words."""
     if isinstance(error, LeanMemoryExceeded):
         return "it runs out of memory"
     for pattern, words in _REASONS:
@@ -173,13 +174,13 @@ def why_lost(error: LeanLost) -> str:
 
 
 def _without(text: bytes, death: Death) -> bytes:
-    """Blanks in its place, so that the rest stays where it is."""
+    """The text with blanks in place of a command, so that the rest keeps its position."""
     blank = re.sub(rb"[^\n]", b" ", text[death.start : death.end])
     return text[: death.start] + blank + text[death.end :]
 
 
 def _command(source: str, at: int) -> tuple[int, int]:
-    """The bytes of the command that begins at or behind a byte, by its tokens: Lean has not read it."""
+    """The bytes of the command that begins at or after a byte, by tokens: Lean has not parsed it."""
     first = len(source.encode()[:at].decode(errors="replace"))
     tokens = [token for token in tokenize(source) if token.start >= first]
     start = tokens[0].start if tokens else len(source)
@@ -188,7 +189,7 @@ def _command(source: str, at: int) -> tuple[int, int]:
 
 
 def _end(source: str, tokens: Sequence[Token]) -> int:
-    """Where the next command begins: at a line's begin, behind what this one declares."""
+    """Where the next command begins: at the beginning of a line, after this one's declaration."""
     declared = not tokens or tokens[0].text not in _BEGINS
     for token in tokens:
         at_margin = token.start == 0 or source[token.start - 1] == "\n"

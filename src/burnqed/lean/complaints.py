@@ -1,4 +1,4 @@
-"""What Lean says against a file: which error, in which command, and where."""
+"""Lean's errors in a file, with their commands and positions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from burnqed.lean.statement import declarations
 class Complaint:
     """An error of a file. Lines count from 1 and columns from 0, in characters, as Lean does.
 
-    `command` is the index of the command that it is about; None where that is no command.
+    `command` is the index of its command; None outside of commands.
     """
 
     line: int
@@ -30,36 +30,38 @@ class Complaint:
 
 
 def complaints(compiled: Compiled, file: str) -> tuple[Complaint, ...]:
-    """The errors of a file in its order; of one command, what the parser says before the rest."""
-    commands, lines = compiled.reply["commands"], file.split("\n")
+    """The errors of a file in order; within a command, those of the parser first."""
+    commands, lines = compiled.reply.commands, file.split("\n")
     starts = list(accumulate((len(line.encode()) + 1 for line in lines), initial=0))
-    owners = [index for index, c in enumerate(commands) for _ in range(int(c["messages"]))]
+    owners = [index for index, c in enumerate(commands) for _ in range(c.messages)]
     found = []
-    for message, owner in zip_longest(compiled.reply["messages"], owners):
-        if message["severity"] == "error":
-            line, column = int(message["pos"]["line"]), int(message["pos"]["column"])
+    for message, owner in zip_longest(compiled.reply.messages, owners):
+        if message is None:
+            raise IndexError("more messages of commands than there are")
+        if message.severity == "error":
+            line, column = message.pos.line, message.pos.column
             at = starts[line - 1] + len(lines[line - 1][:column].encode())
-            # What was skipped to come to a command is none of that command's.
-            own = owner is not None and at >= int(commands[owner]["first"])
-            text = message["data"].strip()
+            # Text that was skipped before a command does not belong to it.
+            own = owner is not None and at >= commands[owner].first
+            text = message.data.strip()
             if text == "unknown tactic" and (word := _word_at(lines[line - 1], column)):
                 text = f"unknown tactic `{word}`"  # Lean only says where
             found.append(Complaint(line, column, text, owner if own else None))
     for death in compiled.deaths:
         line = file.encode()[: death.start].count(b"\n") + 1
-        found.append(Complaint(line, 0, f"Lean dies of this command, each time: {death.why}"))
+        found.append(Complaint(line, 0, f"this command crashes Lean every time: {death.why}"))
     return tuple(sorted(found, key=lambda error: error.line) if compiled.deaths else found)
 
 
 def _word_at(line: str, column: int) -> str:
-    """The word that a place is in."""
+    """The word at a position."""
     return next(
         (m.group() for m in re.finditer(r"[\w.?!']+", line) if m.start() <= column < m.end()), ""
     )
 
 
 def deaths_by_name(compiled: Compiled, file: str) -> dict[str, str]:
-    """The theorems of a file that Lean dies of, and how."""
+    """The theorems of a file that crash Lean, and how."""
     return {
         name: death.why
         for name, at in declared(file)
@@ -69,7 +71,7 @@ def deaths_by_name(compiled: Compiled, file: str) -> dict[str, str]:
 
 
 def places(commands: Sequence[tuple[int, int]], file: str) -> dict[str, list[int]]:
-    """The commands, given by their bytes, that declare a theorem, by its name."""
+    """For each theorem's name, the commands (given by bytes) that declare it."""
     starts = [start for start, _ in commands]
     found: dict[str, list[int]] = {}
     for name, at in declared(file):
@@ -80,7 +82,7 @@ def places(commands: Sequence[tuple[int, int]], file: str) -> dict[str, list[int
 
 
 def declared(file: str) -> Iterator[tuple[str, int]]:
-    """The theorems of a file, and the bytes where they begin."""
+    """The theorems of a file, with the bytes where they begin."""
     at = bytes_before = 0
     for declaration in declarations(file, private=True):
         bytes_before += len(file[at : declaration.at].encode())
@@ -89,5 +91,5 @@ def declared(file: str) -> Iterator[tuple[str, int]]:
 
 
 def bare(name: str) -> str:
-    """A name as one is looked up by, which may be quoted in one place and not in another."""
+    """A name without quotes («»), for comparisons."""
     return name.replace("«", "").replace("»", "")

@@ -1,9 +1,9 @@
 """Cheap ways to prove that a statement is false: tactics for its negation.
 
-Either a counterexample, or automation alone. For a counterexample the statement's first variables are
-given small values, chosen by how their types print, and what it then says is computed, or left to
-automation; where all variables are numbers, a box of values is computed at once (`sweep`). Nothing here
-has to be right: what a tactic proves is for the kernel to say (`refute`).
+They use a counterexample, or automation alone. For a counterexample, the statement's first variables
+get small values, chosen by their printed types, and the rest is computed or left to automation. If all
+variables are numbers, a whole box of values is computed at once (`sweep`). Nothing here needs to be
+right, because the kernel decides (`refute`).
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from math import prod
 
 from burnqed.core.types import Hypothesis
 
-# On `¬ T` as it is.
+# Applied to `¬ T` directly.
 CLOSERS = ("decide", "simp", "omega", "grind", "intro ⟨n, k⟩; omega")
 _INSTANCES = 24
-_STEPS = 12  # how far from the first value of each variable, over all of them
+_STEPS = 12  # the largest distance from the first values, summed over all variables
 _MIDWAY = "(by first | infer_instance | decide | omega | simp)"  # a premise before a variable
 
 _NUMBERS = {
@@ -35,7 +35,7 @@ _VALUES = {
     "String": ('""', '"a"'),
     "Char": ("'a'", "'b'"),
 }
-# For a variable `α : Type`, in which universe it may be; and the elements of what stands for it then.
+# Types for a variable `α : Type`, by universe, and their elements.
 _TYPES = {"Type": ("Bool",), "Type u": ("(ULift Bool)",), "Sort u": ("PUnit",)}
 _ELEMENTS = {
     "Bool": ("true", "false"),
@@ -45,7 +45,7 @@ _ELEMENTS = {
 _CORE = {"ℕ": "Nat", "ℤ": "Int", "ℚ": "Rat"}
 _NUMERIC = re.compile(r"(Fin|BitVec|UInt\d+|Int\d+|USize|ISize)\b")
 _FIN = re.compile(r"Fin (\d+)")
-# The side of a box of numbers, by how many variables it has; and what one `decide` may go through.
+# The side of a box of numbers, by its number of variables; and the most values for one `decide`.
 _SIDES = {1: 24, 2: 8, 3: 4, 4: 3, 5: 2, 6: 2}
 _BOX = 200
 _CONTAINER = re.compile(r"(List|Array|Option) (\S+|\(.*\))")
@@ -53,18 +53,18 @@ _CONTAINER = re.compile(r"(List|Array|Option) (\S+|\(.*\))")
 
 @dataclass(frozen=True, slots=True)
 class Instance:
-    """A statement at some values of its first variables, which have these names."""
+    """A statement with values for its first variables, which have these names."""
 
     names: tuple[str, ...]
     arguments: tuple[str, ...]
 
     @property
     def values(self) -> tuple[tuple[str, str], ...]:
-        """What stands for each variable; premises have none."""
+        """The value of each variable. Premises have none."""
         both = zip(self.names, self.arguments, strict=True)
         chosen = [(name, _shown(value)) for name, value in both if value != _MIDWAY]
         plain = [name.partition("✝")[0] for name, _ in chosen]
-        if len(set(plain)) < len(plain):  # one hides another: as Lean tells them apart
+        if len(set(plain)) < len(plain):  # of equal names, distinguished as Lean does
             return tuple(chosen)
         return tuple((name, value) for name, (_, value) in zip(plain, chosen, strict=True))
 
@@ -78,22 +78,22 @@ class Instance:
 
     @property
     def _begin(self) -> str:
-        # What follows sees this instance and no other: the values that are told are a counterexample.
+        # The rest sees only this instance, so that the reported values are a counterexample.
         return f"intro h; replace h := @h {' '.join(self.arguments)}"
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """A tactic that works if the statement is false at one of these instances, small ones first."""
+    """A tactic that succeeds if the statement is false at one of these instances."""
 
     tactic: str
     instances: tuple[Instance, ...]
 
 
 def instances(hypotheses: Sequence[Hypothesis]) -> list[Instance]:
-    """Small ones first. `hypotheses` are a statement's leading variables and premises, in order.
+    """The instances, small ones first. `hypotheses` are a statement's first variables and premises.
 
-    Premises behind the last variable stay in what the instance says.
+    Premises after the last variable remain in the instance's statement.
     """
     binders = _variables(hypotheses)
     if not binders:
@@ -104,7 +104,7 @@ def instances(hypotheses: Sequence[Hypothesis]) -> list[Instance]:
 
 
 def sweep(hypotheses: Sequence[Hypothesis]) -> Sweep | None:
-    """All small values at once, where each variable is a number; None where one is something else."""
+    """All small values at once, if each variable is a number, else None."""
     binders = _variables(hypotheses)
     types = [_bare(b.type) for b in binders]
     side = _SIDES.get(sum(type in ("Nat", "Int") for type in types), 0)
@@ -132,7 +132,7 @@ def sweep(hypotheses: Sequence[Hypothesis]) -> Sweep | None:
 
 
 def _variables(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """Up to the last one that there are values for; what comes after stays in what is computed."""
+    """The hypotheses up to the last one with values. The rest stays in the computed statement."""
     binders = [h for h in hypotheses if h.value is None]
     types = {b.name: "Bool" for b in binders if _is_sort(b.type)}
     while binders and _candidates(binders[-1].type, types) is None:
@@ -141,9 +141,9 @@ def _variables(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
 
 
 def _range(type: str, side: int) -> tuple[str, ...] | None:
-    """The values of a number within a box; none if it is of a kind that is not swept.
+    """The values of a number within a box; empty for a kind that is not swept.
 
-    What is no number at all may be a premise (None): if it is data, Lean decides nothing.
+    None for anything but a number, which may be a premise: if it is data, Lean decides nothing.
     """
     if type == "Nat":
         return tuple(map(str, range(side)))
@@ -168,7 +168,7 @@ def _signed(number: int) -> str:
 def _choices(
     binders: Sequence[Hypothesis], steps: int, chosen: Mapping[str, str]
 ) -> Iterator[tuple[str, ...]]:
-    """Values for all, together that many steps away from the first of each."""
+    """Values for all, with this total distance from the first values."""
     if not binders:
         if steps == 0:
             yield ()
@@ -182,7 +182,7 @@ def _choices(
 
 
 def _candidates(type: str, chosen: Mapping[str, str]) -> tuple[str, ...] | None:
-    """Values of a type, as it prints; None where it is none that is known, such as a premise."""
+    """Values of a printed type; None if the type is unknown, such as a premise."""
     type = _bare(type)
     if type in _VALUES:
         return _VALUES[type]
@@ -240,14 +240,14 @@ def _containers(kind: str, elements: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _bare(type: str) -> str:
-    """Without brackets around all of it, and as core Lean calls it."""
+    """The type without outer brackets, in core Lean's notation."""
     type = type.strip()
     inner = type[1:-1] if type.startswith("(") and _closing(type) == len(type) - 1 else type
     return _CORE.get(inner, inner)
 
 
 def _shown(value: str) -> str:
-    """Without the brackets that it has as an argument; those of a pair are its own."""
+    """The type without its brackets as an argument. A pair keeps its own."""
     return value if len(_split(value[1:-1], ", ")) > 1 else _bare(value)
 
 
@@ -261,7 +261,7 @@ def _closing(text: str) -> int:
 
 
 def _split(type: str, mark: str) -> list[str]:
-    """At the marks outside brackets; a binder or quantifier is no type that is known here."""
+    """Split at marks outside of brackets. Types with binders or quantifiers are not known here."""
     parts = [""]
     depth = 0
     for piece in re.split(f"({re.escape(mark)})", type):

@@ -1,9 +1,8 @@
 """An `Environment` that follows a script, for tests of everything above Lean.
 
-The script says, for a goal (its target) and a tactic, what happens: the targets of the goals that
-replace it (none: the goal is closed), the same with what Lean suggests to write instead, a refusal, a
-time-out, or an error to raise. What is not in the script is rejected, as Lean rejects what it cannot
-do.
+For a goal (its target) and a tactic, the script gives the result: the targets of the new goals (none
+closes the goal), the same with suggestions, a refusal, a timeout, or an error to raise. Everything
+else is rejected.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from burnqed.core.types import (
 
 @dataclass(frozen=True, slots=True)
 class Suggests:
-    """A tactic that searches: the goals it leaves, and the tactics that do the same."""
+    """A tactic that searches: the goals it leaves, and the equivalent tactics."""
 
     targets: tuple[str, ...]
     suggestions: tuple[str, ...]

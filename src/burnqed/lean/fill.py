@@ -1,8 +1,8 @@
-"""Proofs put in the place of `sorry`s, as a person would have written them.
+"""Replaces `sorry`s by proofs, formatted as a person would.
 
-Only the text is looked at, by its tokens. Lean reads tactics by their columns, so a proof of several
-lines goes either below the line, deeper than anything on it that opens a block, or in the place of the
-`sorry` with its lines aligned. Everything else of the source stays as it is, byte for byte.
+This works on the tokens of the text alone. Columns matter in Lean's tactic blocks, so a proof of
+several lines goes either below the line, deeper than any block that the line opens, or in place of the
+`sorry` with its lines aligned. The rest of the source does not change.
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from burnqed.lean.tokens import CLOSERS, Token, tokenize
 WIDTH = 100
 DECLARATIONS = frozenset(("theorem", "lemma", "example", "def", "abbrev", "instance"))
 INTRODUCERS = frozenset(("have", "let", "haveI", "letI", "suffices", "obtain"))
-# Behind these on a line a new block or step begins: what follows it must be deeper than that.
+# After these, a new block or step begins on the line: what follows must be deeper than that.
 OPENERS = frozenset(("·", "by", "calc", "do", "then", "else"))
-# Going back from a `:=`, what begins the thing that it defines is not beyond these.
+# The keyword of a definition is between its `:=` and the last of these before it.
 BARRIERS = frozenset((":=", "by", "calc", "where", "with", ";", "do"))
-# A term that stands alone behind one of these needs no parentheses.
+# A term alone after one of these needs no parentheses.
 ALONE_AFTER = frozenset(("(", "⟨", "[", "{", ",", ":=", "from", "exact", "else"))
 ALONE_BEFORE = frozenset((")", "⟩", "]", "}", ","))
 
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a `sorry` stands, as characters of the source, and what will stand there.
+    """The position of a `sorry`, in characters of the source, and what replaces it.
 
-    Each alternative is a list of tactics. There are several where one `sorry` is run on several goals
+    Each alternative is a list of tactics. There are several if one `sorry` runs on several goals
     (`<;> sorry`).
     """
 
@@ -67,7 +67,7 @@ def block(tactics: Sequence[str]) -> list[str]:
 
 
 def _one_of(alternatives: Sequence[Sequence[str]]) -> list[str]:
-    """One block that does what each alternative does on its own goal."""
+    """A block that tries each alternative."""
     blocks = [block(tactics) for tactics in alternatives]
     if len(blocks) == 1:
         return blocks[0]
@@ -80,7 +80,7 @@ def _one_of(alternatives: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _bare(lines: list[str]) -> list[str]:
-    """Without the comment that may end the last line, so that something can follow it."""
+    """The text without a comment at the end of the last line, so that something can follow."""
     text = "\n".join(lines)
     return text[: max((t.end for t in tokenize(text)), default=0)].split("\n")
 
@@ -120,7 +120,7 @@ class _Filler:
         return [_Edit(place.start, place.end, self._aligned(lines, left, right))]
 
     def _wants_lines(self, at: int, place: Place, lines: Sequence[str]) -> bool:
-        """Whether the block goes below: the whole proof of a declaration always, others if need be."""
+        """Whether the block goes below: always for a declaration's whole proof, else if necessary."""
         if len(lines) > 1:
             return True
         column = self._column(place.start) + (0 if place.is_tactic else len("by "))
@@ -129,7 +129,7 @@ class _Filler:
         return whole or column + len(lines[0]) > WIDTH
 
     def _brackets(self, at: int, place: Place, lines: Sequence[str]) -> tuple[str, str]:
-        """What must stand around a block in the middle of a line."""
+        """The text around a block in the middle of a line."""
         before, after = self._before(at), self._after(at)
         joined = {token.text for token in tokenize("\n".join(lines))}
         if place.is_tactic:
@@ -178,7 +178,7 @@ class _Filler:
         return "<;>" if self.source.startswith("<;>", start) else self.tokens[at + 1].text
 
     def _ends_line(self, at: int) -> bool:
-        """Whether no code follows on the line."""
+        """Whether the line has no more code."""
         if at + 1 >= len(self.tokens):
             return True
         return "\n" in self.source[self.tokens[at].end : self.tokens[at + 1].start]
@@ -196,7 +196,7 @@ class _Filler:
         return (found.end() if found else start) - start
 
     def _indent(self, at: int) -> int:
-        """The column for a block below the line that ends with the token `at`, or with its `=>`."""
+        """The column of a block below the line that ends with the token `at`, or with its `=>`."""
         starter = self._starter(at)
         if starter is not None:
             token = self.tokens[starter]
@@ -207,7 +207,7 @@ class _Filler:
         return self._anchor(at) + 2
 
     def _starter(self, at: int) -> int | None:
-        """The token that begins what `:=` before `at` defines: `theorem`, `have` and the like."""
+        """The keyword (`theorem`, `have`, …) of the definition whose `:=` is before `at`."""
         if at == 0 or self.tokens[at - 1].text != ":=":
             return None
         depth = 0
@@ -226,7 +226,7 @@ class _Filler:
         return None
 
     def _anchor(self, at: int) -> int:
-        """The column of the innermost block or step that the line of a token has open before it."""
+        """The column of the innermost block or step that is open on a token's line before it."""
         line = self._line_start(self.tokens[at].start)
         first = bisect_left(self.starts, line)
         anchor = self._column(self.tokens[first].start)

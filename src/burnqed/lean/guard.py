@@ -1,25 +1,24 @@
-"""Become a Lean process that cannot outlive its parent and, if sealed, reaches nobody else.
+"""Become a Lean process that cannot outlive its parent and, if sealed, reaches no other process.
 
-Run as `python -I -S guard.py STACK_KB PARENT_PID open|sealed -- command…`; it prepares itself and then
-*is* the command (exec), so no process is added. Standard library only, because nothing else is
-importable here, and few imports, because every worker pays for them.
+Run as `python -I -S guard.py STACK_KB PARENT_PID open|sealed -- command…`. It prepares itself and then
+becomes the command (exec), so it adds no process. It uses only the standard library, because nothing
+else is importable here, and few imports, because every worker pays for them.
 
-The stack: Lean recurses deeply, and where the soft limit is the usual 8 MB it dies of it.
+The stack: Lean recurses deeply, and the usual soft limit of 8 MB is too small.
 
-The parent: Linux kills this process when its parent ends, by SIGKILL too, which no handler or
-`atexit` in the parent could do. Two things to know about that promise:
+The parent: Linux kills this process when its parent ends, even by SIGKILL, which no handler or `atexit`
+in the parent can catch. Two limits of this:
 
-- It is tied to the parent *thread* that started us. asyncio starts processes from the thread that
-  runs the loop, and with that thread gone nobody could talk to us anyway, so this is what we want;
-  but a pool must be used from one loop, and `pool.run_sync` runs in the calling thread to the end.
-- It holds for this process, not for children of its own. A launch command must therefore be Lean
-  itself, or a script that ends in `exec`, not a wrapper that waits.
+- It is tied to the parent *thread* that started us. asyncio starts processes from the thread of its
+  loop, and without that thread nobody could talk to us anyway. But a pool must be used from one loop,
+  and `pool.run_sync` runs in the calling thread to the end.
+- It does not hold for children of this process. So a launch command must be Lean itself, or a script
+  that ends in `exec`, not a wrapper that waits.
 
-Elsewhere than on Linux a parent that is killed leaves an idle REPL to end by the end of its input.
+On other systems, if the parent is killed, an idle REPL ends at the end of its input.
 
-The seal: on Linux the kernel refuses a sealed command sockets, new processes, other programs and a hand
-in other processes, for good (seccomp). A machine that does not allow a seal goes without: `burn-qed
-doctor` says whether it holds.
+The seal: on Linux the kernel refuses a sealed command sockets, new processes, other programs and access
+to other processes, for good (seccomp). Not every machine allows a seal: `burn-qed doctor` tests it.
 """
 
 import os
@@ -28,14 +27,14 @@ import struct
 import sys
 
 _PR_SET_PDEATHSIG, _PR_SET_NO_NEW_PRIVS = 1, 38
-_SIGKILL = 9  # the module `signal` takes as long to import as all others together
+_SIGKILL = 9  # importing the module `signal` takes as long as all others together
 _SECCOMP = {"x86_64": 317, "aarch64": 277}  # the call's number, on machines that there are orders for
 _FILTER = 1  # SECCOMP_SET_MODE_FILTER
-# Older kernels slow a filtered process down, lest it guess at other memory of its own process; there is
-# nobody else's in ours.
+# Older kernels slow a filtered process down, so that it cannot guess other memory of its own process.
+# Ours holds nobody else's.
 _SPEC_ALLOW = 4
 
-# The classic BPF in which the kernel takes its orders, and what it is told of a call.
+# The classic BPF of the kernel's filters, and what a filter sees of a call.
 _LOAD, _EQUAL, _AT_LEAST, _ANY_BIT, _RETURN = 0x20, 0x15, 0x35, 0x45, 0x06
 _NUMBER, _MACHINE, _ARGUMENT = 0, 4, 16
 _ALLOW, _ERROR = 0x7FFF0000, 0x00050000
@@ -47,7 +46,7 @@ _X32 = 0x40000000  # a second set of numbers on x86-64, for the same calls
 #   never: socket socketpair connect bind listen accept accept4, fork vfork, ptrace process_vm_readv
 #          process_vm_writev pidfd_open pidfd_getfd, execveat, tkill rt_sigqueueinfo rt_tgsigqueueinfo
 #          pidfd_send_signal
-#   unknown, as to an older kernel, so that the caller does without: clone3 io_uring_setup
+#   unknown, as if to an older kernel, so that the caller does without: clone3 io_uring_setup
 #   own: kill tgkill, to oneself
 _CALLS = {
     0xC000003E: {  # x86-64
@@ -90,7 +89,7 @@ def die_with_parent(parent: int, how: int = _SIGKILL) -> None:
 def orders(pid: int, program: int) -> bytes:
     """The filter for the process `pid`, which may only become the program named at that address.
 
-    The address is nobody else's: what runs later lives elsewhere and cannot know it.
+    No other program can use the address: later code lives elsewhere and cannot know it.
     """
 
     def step(code: int, value: int, yes: int = 0, no: int = 0) -> bytes:
@@ -102,12 +101,12 @@ def orders(pid: int, program: int) -> bytes:
     allow, refuse, unknown = give(_ALLOW), give(_ERROR | _EPERM), give(_ERROR | _ENOSYS)
 
     def demand(numbers: tuple[int, ...], *conditions: bytes) -> bytes:
-        """For these calls: allowed where all conditions hold, each a load and a comparison."""
+        """Allow these calls if all conditions hold, each a load and a comparison."""
         test = b"".join(conditions) + allow + refuse
         return b"".join(step(_EQUAL, n, 0, len(test) // 8) + test for n in numbers)
 
     def argument(compare: int, value: int, half: int, left: int) -> bytes:
-        """Go on if half of the first argument compares; else to the refusal, `left` steps behind."""
+        """Continue if half of the first argument compares; else jump `left` steps, to the refusal."""
         return step(_LOAD, _ARGUMENT + 4 * half) + step(compare, value, 0, left + 1)
 
     program_low = argument(_EQUAL, program & 0xFFFFFFFF, 0, 2)
@@ -121,11 +120,11 @@ def orders(pid: int, program: int) -> bytes:
         here += demand(calls["clone"], argument(_ANY_BIT, _THREAD, 0, 0))
         here += demand(calls["execve"], program_low, program_high) + allow
         whole += step(_LOAD, _MACHINE) + step(_EQUAL, machine, 0, len(here) // 8) + here
-    return whole + refuse  # calls of another kind of machine, such as a 32-bit one
+    return whole + refuse  # calls of another architecture, such as a 32-bit one
 
 
 def become(command: list[str]) -> None:
-    """Exec a program, given by its path, behind the seal where there is one."""
+    """Exec a program, given by its path, behind the seal if possible."""
     import ctypes
 
     libc = ctypes.CDLL(None, use_errno=True)
@@ -135,7 +134,7 @@ def become(command: list[str]) -> None:
         code = orders(os.getpid(), ctypes.addressof(path))
         steps = ctypes.create_string_buffer(code, len(code))
         program = struct.pack("HxxxxxxQ", len(code) // 8, ctypes.addressof(steps))
-        # Where either is refused there is no seal, and that is all.
+        # If either is refused, there is no seal, and the program runs without.
         if libc.prctl(_PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0:
             libc.syscall(seccomp, _FILTER, _SPEC_ALLOW, program)
     libc.execv(path, (ctypes.c_char_p * (len(command) + 1))(*map(os.fsencode, command), None))
@@ -146,7 +145,7 @@ def main(arguments: list[str]) -> None:
     stack_kb, parent, seal, separator, *command = arguments
     if separator != "--" or not command or seal not in ("open", "sealed"):
         sys.exit("usage: guard.py STACK_KB PARENT_PID open|sealed -- command…")
-    # A crashing Lean would otherwise write gigabytes of core file into the working folder.
+    # Otherwise a crashing Lean would write a core file of gigabytes into the working folder.
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     raise_stack_limit(int(stack_kb))
     die_with_parent(int(parent))

@@ -1,7 +1,7 @@
-"""The `sorry`s of a file: what each of them asks for, and the file with proofs in their place.
+"""The `sorry`s of a file: their goals, and the file with proofs in their place.
 
-Lean says where they are and what their goals are (`qed.holes`); `FileHole` starts a proof of one of
-them; `fill` writes the proofs into the text. What the filled file then proves is for the judge to say.
+Lean finds them and their goals (`qed.holes`), `FileHole` starts a proof of one, and `fill` writes
+proofs into the text. The judge decides what the filled file proves.
 """
 
 from __future__ import annotations
@@ -9,18 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import count, groupby
-from typing import Any, Literal
+from typing import Literal
 
-from burnqed.core.errors import ProtocolError, StatementError
-from burnqed.lean import protocol
+from burnqed.core.errors import StatementError
+from burnqed.lean import replies, requests
 from burnqed.lean.fill import Place, put
 from burnqed.lean.outline import characters
 from burnqed.lean.pool import Pool
-from burnqed.lean.protocol import Reply
 from burnqed.lean.tokens import tokenize
 
 FILE_SECONDS = 300.0
-TRUST_HINT = "take it out; or, if you would run this file's code, --trust"
+TRUST_HINT = "remove it, or give --trust if you would run this file's code"
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +27,9 @@ class Hole:
     """One goal of one `sorry`.
 
     `index` is the hole's in a `FileHole`. `line` counts from 1 and `column` from 0, as Lean does;
-    `start` and `end` are characters of the source. `declaration` is None inside an `example` or what
-    else has no name. `problem` says why it cannot be proved here: it is data and no proposition, it
-    speaks of another hole, or it is nowhere where tactics could stand.
+    `start` and `end` are characters of the source. `declaration` is None inside an `example` or other
+    nameless command. `problem` says why it cannot be proved here: it is data and not a proposition, it
+    mentions another hole, or tactics are not possible there.
     """
 
     index: int
@@ -51,25 +50,24 @@ class Hole:
 async def find_holes(pool: Pool, body: str, seconds: float = FILE_SECONDS) -> list[Hole]:
     """The holes of a file, given without its imports, in order of position.
 
-    A `sorry` that is run on several goals (`<;> sorry`) is as many holes with one place. Raises
-    `StatementError` with line and column when the file does not compile.
+    A `sorry` that runs on several goals (`<;> sorry`) is several holes at one position. Raises
+    `StatementError` with line and column if the file does not compile.
     """
     text = body.replace("\r\n", "\n")
-    line = protocol.request_line("qed.holes", file=text, gate=pool.gate)
+    line = requests.FindHoles(text, pool.gate).line
     async with pool.lease() as worker:
         reply = await worker.request(line, timeout=seconds)
     if reply.get("error") == "frontend":
         raise StatementError(f"the file does not compile: {reply.get('desc', '')}")
     if reply.get("error") == "gate":
-        raise StatementError(f"the file may not say this: {reply.get('desc', '')}", hint=TRUST_HINT)
-    protocol.raise_if_refused(reply)
-    return _read(reply, body)
+        raise StatementError(f"the file may not contain this: {reply.get('desc', '')}", hint=TRUST_HINT)
+    return replies.placed(reply, replies.Holes, lambda told: _read(told, body))
 
 
 def fill(source: str, proofs: Mapping[int, Sequence[str]], holes: Sequence[Hole]) -> str:
     """The source with proofs, by the index of their holes, in place of `sorry`s.
 
-    A proof is a list of tactics, each of one line or more. A hole without a proof stays as it is.
+    A proof is a list of tactics, each of one or more lines. A hole without a proof does not change.
     """
     places = []
     for _, group in groupby(sorted(holes, key=lambda h: h.index), key=lambda h: h.start):
@@ -85,8 +83,8 @@ def fill(source: str, proofs: Mapping[int, Sequence[str]], holes: Sequence[Hole]
 def name_examples(source: str, holes: Sequence[Hole]) -> str:
     """The source with a theorem in place of every `example` that has a hole.
 
-    The judge speaks of theorems by name. To have an example judged, name it, find the holes of the new
-    source (they have the same indices), fill them, and judge that against the new source.
+    The judge's verdicts are about named theorems. To judge an example, name it, find the holes of the
+    new source (they have the same indices), fill them, and judge the result against the new source.
     """
     taken = {token.text for token in tokenize(source)}
     fresh = (name for k in count(1) if (name := f"example_{k}") not in taken)
@@ -98,25 +96,21 @@ def name_examples(source: str, holes: Sequence[Hole]) -> str:
     return source
 
 
-def _read(reply: Reply, body: str) -> list[Hole]:
+def _read(told: replies.Holes, body: str) -> list[Hole]:
     place = characters(body)
 
-    def hole(index: int, told: dict[str, Any]) -> Hole:
-        start, end = map(place, told["boundary"])
-        kind: Literal["tactic", "term"] = "tactic" if told["kind"] == "tactic" else "term"
+    def hole(index: int, one: replies.FoundHole) -> Hole:
+        start, end = map(place, one.boundary)
         return Hole(
             index=index,
             line=body.count("\n", 0, start) + 1,
             column=start - (body.rfind("\n", 0, start) + 1),
             start=start,
             end=end,
-            kind=kind,
-            declaration=told["declaration"],
-            goal=str(told["goal"]),
-            problem=str(told["problem"] or ""),
+            kind=one.kind,
+            declaration=one.declaration,
+            goal=one.goal,
+            problem=one.problem or "",
         )
 
-    try:
-        return [hole(index, told) for index, told in enumerate(reply["holes"])]
-    except (KeyError, TypeError, ValueError) as error:
-        raise ProtocolError(f"Lean told of holes in an unknown shape ({error!r})") from error
+    return [hole(index, one) for index, one in enumerate(told.holes)]

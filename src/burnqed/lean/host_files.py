@@ -1,8 +1,8 @@
 """Paths in requests of Pantograph's protocol, read and written on Lean's behalf.
 
 Lean itself sees no file of the host. A client may still name one (`fileName`, `invocations`,
-`filename`), as PyPantograph does: the text goes into the request, and what was to be written comes
-back in the reply and is written here.
+`filename`), as PyPantograph does: its text goes into the request, and output comes back in the reply
+and is written here.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ COMMANDS_WITH_PATHS = ("frontend.process", "env.catalog")
 
 
 def split_line(line: str) -> tuple[str, Any] | None:
-    """`cmd {json}` or `{"cmd": …, "payload": …}`; None when it is neither."""
+    """Parse `cmd {json}` or `{"cmd": …, "payload": …}`; None if it is neither."""
     command, _, payload = line.strip().partition(" ")
     try:
         if line.lstrip().startswith("{"):
@@ -33,9 +33,9 @@ def split_line(line: str) -> tuple[str, Any] | None:
 
 
 def imports_wanted(line: str, reply: Reply) -> tuple[str, ...]:
-    """Modules that a file's header asks for, when this Lean answered that it has not loaded them.
+    """The imports of a file's header, if this Lean answered that it has not loaded them.
 
-    Lean cannot load modules after its start, so such a file is for another process.
+    Lean cannot load modules after its start, so such a file needs another process.
     """
     if reply.get("error") != "io":
         return ()
@@ -49,13 +49,13 @@ def imports_wanted(line: str, reply: Reply) -> tuple[str, ...]:
 
 
 def stays(line: str) -> bool:
-    """Whether what a file declares is to be there for later requests."""
+    """Whether a file's declarations stay for later requests."""
     parsed = split_line(line)
     return parsed is not None and isinstance(parsed[1], dict) and bool(parsed[1].get("inheritEnv"))
 
 
 def resolve(line: str) -> tuple[str, Finish]:
-    """The request as Lean may see it, and what to do with its reply. Raises `OSError`, `InputError`."""
+    """The request for Lean, and what to do with its reply. Raises `OSError`, `InputError`."""
     parsed = split_line(line) if any(name in line for name in COMMANDS_WITH_PATHS) else None
     if parsed is None or not isinstance(parsed[1], dict):
         return line, _as_it_is

@@ -1,14 +1,14 @@
-"""The final word on a proof.
+"""The judge: decides whether a proof is a proof.
 
-A proof counts when its text says nothing forbidden (`rules`), the whole theorem compiles in a clean
-Lean, its type is the pinned statement's, every declaration that it needs passes the kernel again in
-an environment that the text has not touched, it rests on no axiom but the usual three, and, for a
-theorem of the library, it does not use that theorem or what may have been proved from it.
+A proof is accepted if its text contains nothing forbidden (`rules`), the whole theorem compiles in a
+clean Lean, its type is that of the pinned statement, every declaration that it needs passes the kernel
+again in an environment that the text has not touched, and it uses no axiom but the usual three. A proof
+of a library theorem must also not use that theorem or anything that may depend on it.
 
-Two ways in: `judge_proof` for a statement and tactics, `judge_file` for a file of anybody's, alone or
-against a reference whose theorems end in `sorry`. Both compile the text in one Lean process
-(`qed.compile`) and verify what it declared in another (`qed.verify`), which never sees the text; this
-module decides what their answers mean.
+`judge_proof` takes a statement and tactics, `judge_file` an untrusted file, alone or against a
+reference whose theorems end in `sorry`. Both compile the text in one Lean process (`qed.compile`) and
+verify its declarations in another (`qed.verify`), which never sees the text. This module decides what
+their answers mean.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from burnqed.core.errors import (
     StatementError,
 )
 from burnqed.core.types import LibraryConstant, Statement, TheoremText
-from burnqed.lean import protocol, rules, statement
-from burnqed.lean.answers import Found, Report, errors_of, read_report
+from burnqed.lean import replies, requests, rules, statement
+from burnqed.lean.answers import Found, Report, errors_in, read_report
 from burnqed.lean.compiling import (
     Compiled,
     Deadline,
@@ -45,7 +45,7 @@ from burnqed.lean.strangers import first_danger
 from burnqed.lean.verdict import Level, Verdict
 
 JUDGE_SECONDS = 300.0
-# For a whole proof; when it was found, each of its steps had a budget. (Lean's default is 200,000.)
+# For a whole proof; in the search, each of its steps had a budget. (Lean's default is 200,000.)
 PROOF_HEARTBEATS = 4_000_000
 TEXTS = 50  # proofs that one process compiles
 
@@ -53,21 +53,38 @@ TEXTS = 50  # proofs that one process compiles
 async def judge_proof(pool: Pool, goal: Statement, tactics: Sequence[str]) -> Verdict:
     """Judge tactics as a proof of a pinned statement. Raises only for infrastructure and bad input.
 
-    A process that compiled other proofs is asked before a fresh one is started. That is enough to
-    accept a proof, since whoever compiles it is not believed. It is not enough to refuse one.
+    A process that compiled other proofs is tried before a fresh one is started. That is enough to
+    accept a proof, because the compiling process is not trusted, but not enough to refuse one.
     """
+    levels = await _levels(pool, goal)
     if pool.has_spent:
         with suppress(LeanError, StatementError):
-            verdict = await _judge_proof(pool, goal, tactics, "any")
+            verdict = await _judge_proof(pool, goal, tactics, levels, "any")
             if verdict.accepted:
                 return verdict
-    return await _judge_proof(pool, goal, tactics, "fresh")
+    return await _judge_proof(pool, goal, tactics, levels, "fresh")
 
 
-async def _judge_proof(pool: Pool, goal: Statement, tactics: Sequence[str], kind: Kind) -> Verdict:
+async def _levels(pool: Pool, goal: Statement) -> Sequence[str]:
+    """The universes of a library constant. Unless its statement names them, a proof may choose them."""
+    if not isinstance(goal, LibraryConstant):
+        return ()
+    line = requests.Inspect(goal.name).line
+    try:
+        reply = await ask_twice(pool, "clean", line, "", Deadline(JUDGE_SECONDS), trusted=True)
+        return replies.read(reply, replies.Universes).levels
+    except RequestRefused as error:
+        if error.kind == "index":
+            raise StatementError(f"the library has no theorem {goal.name}") from error
+        raise
+
+
+async def _judge_proof(
+    pool: Pool, goal: Statement, tactics: Sequence[str], levels: Sequence[str], kind: Kind
+) -> Verdict:
     begun, deadline = time.monotonic(), Deadline(JUDGE_SECONDS)
-    text = statement.with_proof(goal, tactics)
-    pinned = statement.with_sorry(goal)
+    text = statement.with_proof(goal, tactics, levels)
+    pinned = statement.with_sorry(goal, levels)
 
     target = goal if isinstance(goal, LibraryConstant) else None
     heartbeats = 0
@@ -82,14 +99,22 @@ async def _judge_proof(pool: Pool, goal: Statement, tactics: Sequence[str], kind
     forbidden = rules.first_violation("\n".join(tactics))
     if forbidden:
         return verdict(forbidden, "text")
-    # As long as its steps might have taken when they were found.
+    # As long as its steps might have taken in the search.
     at_most = pool.limits.request_seconds * (1 + len(tactics))
-    hidden = target.name if target else None
-    line = protocol.qed_compile(text, _gate(pool, pinned), pinned, hidden, PROOF_HEARTBEATS, pool.gate)
+    hidden = (target.name,) if target else None
+    gate = _gate(pool, pinned)
+    line = requests.Compile(text, gate, pinned, pool.gate, hidden, PROOF_HEARTBEATS).line
     async with deadline.kept():
         reply = await ask(pool, kind, line, text, deadline, at_most=at_most, texts=TEXTS)
         report = await _verify(
-            pool, Compiled(reply), text, pinned, deadline, at_most, target, PROOF_HEARTBEATS
+            pool,
+            Compiled(replies.read(reply, replies.Compiled)),
+            text,
+            pinned,
+            deadline,
+            at_most,
+            target,
+            PROOF_HEARTBEATS,
         )
     if report.reference_errors:
         raise StatementError(f"the statement does not compile: {report.reference_errors[0]}")
@@ -97,7 +122,7 @@ async def _judge_proof(pool: Pool, goal: Statement, tactics: Sequence[str], kind
         raise StatementError("the statement is more than one proposition")
     if report.shape != report.reference_shape:
         return verdict("the proof ends the theorem and starts a command of its own", "compiled")
-    # Not simply the last: `where` clauses make theorems too.
+    # Not simply the last one, because `where` clauses make theorems too.
     named = declarations(pinned)
     if not named:
         raise StatementError("the theorem has no name, or a private one", hint="give it a name")
@@ -118,9 +143,9 @@ async def _judge_proof(pool: Pool, goal: Statement, tactics: Sequence[str], kind
 async def judge_file(
     pool: Pool, source: str, reference: str | None = None, seconds: float = JUDGE_SECONDS
 ) -> list[Verdict]:
-    """Judge every theorem of a file; with a reference, that it proves what the reference states.
+    """Judge every theorem of a file. With a reference, it must prove what that states.
 
-    A definition in which the reference leaves a proof open is judged as a theorem is.
+    A definition in which the reference leaves a proof open is judged like a theorem.
     """
     return (await examine_file(pool, source, reference, seconds)).verdicts
 
@@ -128,7 +153,7 @@ async def judge_file(
 async def examine_file(
     pool: Pool, source: str, reference: str | None = None, seconds: float = JUDGE_SECONDS
 ) -> FileVerdict:
-    """The same, and whether the file as a whole compiles. All of it within these seconds."""
+    """Like `judge_file`, with the errors of the whole file. `seconds` limits all of it."""
     begun, deadline = time.monotonic(), Deadline(seconds)
     written = declarations(source, private=True)
 
@@ -148,7 +173,7 @@ async def examine_file(
     async with deadline.kept():
         compiled = await compile_file(
             pool,
-            lambda text: protocol.qed_compile(text, gate, reference, reference_gate=pool.gate),
+            lambda text: requests.Compile(text, gate, reference, pool.gate).line,
             source,
             deadline,
         )
@@ -157,33 +182,33 @@ async def examine_file(
         except LeanLost as error:
             if not is_of_the_text(error):
                 raise
-            why = f"Lean dies of what the file declares, each time: {why_lost(error)}"
+            why = f"the file's declarations crash Lean every time: {why_lost(error)}"
             return FileVerdict(refuse_all(source, why), complaints(compiled, source))
     if report.reference_errors:
         raise StatementError(f"the reference does not compile: {report.reference_errors[0]}")
     if report.nameless:
         raise StatementError(
-            "the reference leaves an `example` open, which no file can be asked for",
-            hint="make it a `theorem`, with a name",
+            "the reference leaves an `example` open, which a file cannot prove by name",
+            hint="make it a `theorem` with a name",
         )
     definitions = [found for found in report.theorems if found.kind != "theorem"]
     if reference is not None and not report.asks:
-        raise StatementError("the reference states no theorem, and leaves no proof open")
+        raise StatementError("the reference states no theorem and leaves no proof open")
     names = {bare(d.name) for d in written}
     lacking = {bare(name) for name in report.missing}
     verdicts = []
     for found in report.theorems:
         reason, level = _decide(report, found, source)
         if not reason and bare(found.name) in lacking:
-            reason, level = "it is private here or in the reference, and not in both", "kernel"
-        # Accepted ones that come of `where` clauses and structures are not listed.
+            reason, level = "it is private only here or only in the reference", "kernel"
+        # Accepted theorems of `where` clauses and structures are not listed.
         if reason or bare(found.name) in names or found in definitions:
             verdicts.append(verdict(found.name, reason, level, found))
     seen = {bare(v.theorem) for v in verdicts}
     wanted = [*report.missing, *(d.name for d in (*required, *written))]
     absent = [name for name in dict.fromkeys(wanted) if bare(name) not in seen]
     verdicts += [verdict(name, _why_absent(report, name, source), "text") for name in absent]
-    if not verdicts:  # nothing but definitions, then, and not the reference's
+    if not verdicts:  # the file has only definitions, and not those of the reference
         verdicts = [
             verdict(name, "it is not what the reference says", "kernel") for name in report.changed
         ]
@@ -193,24 +218,23 @@ async def examine_file(
 
 
 async def complaint(pool: Pool, source: str, reference: str) -> tuple[bool, str]:
-    """Whether the reference compiles, and what Lean first says against the file, or against that.
+    """Whether the reference compiles, and the first error of the reference or of the file.
 
-    A quick look, in a Lean that others have used: nothing found here is a proof, but much is none.
+    A quick check in a Lean that others have used: it accepts no proof, but finds many errors.
     """
     danger = first_danger(source, reference, notations=True)
     if danger:
         return True, danger[1]
     async with pool.lease() as worker:
-        line = protocol.qed_compile(source, rules.gate(notations=True), reference, None, None)
-        compiled = await worker.request(line, timeout=JUDGE_SECONDS)
-    protocol.raise_if_refused(compiled)
-    stated = [m["data"].strip() for m in errors_of(compiled["referenceMessages"])]
-    said = stated or [m["data"].strip() for m in errors_of(compiled["messages"])]
+        line = requests.Compile(source, rules.gate(notations=True), reference).line
+        compiled = replies.read(await worker.request(line, timeout=JUDGE_SECONDS), replies.Compiled)
+    stated = errors_in(compiled.reference_messages)
+    said = stated or errors_in(compiled.messages)
     return not stated, said[0] if said else ""
 
 
 def refuse_all(source: str, reason: str) -> list[Verdict]:
-    """The same reason against every theorem of a text, which Lean does not get to see."""
+    """Refuse every theorem of a text for the same reason, without showing it to Lean."""
     names = [declaration.name for declaration in declarations(source)] or ["(file)"]
     return [Verdict(name, False, reason, "text", source=source) for name in names]
 
@@ -220,16 +244,16 @@ def refuse_all(source: str, reason: str) -> list[Verdict]:
 
 @dataclass(frozen=True, slots=True)
 class FileVerdict:
-    """What became of the theorems of a file, and what Lean says against any of its commands."""
+    """The verdicts on the theorems of a file, and the errors of all its commands."""
 
     verdicts: list[Verdict]
     errors: tuple[Complaint, ...] = ()
 
 
 def _decide(report: Report, found: Found | None, source: str) -> tuple[str, Level]:
-    """The first reason against a theorem, and how far it came."""
+    """The first reason to refuse a theorem, and the level that it reached."""
     if found is None:
-        return _first_error(report) or "no theorem came of it", "text"
+        return _first_error(report) or "it declares no theorem", "text"
     said = _said_against(report, found.name, source)
     if said:
         return said, "text"
@@ -248,7 +272,7 @@ def _decide(report: Report, found: Found | None, source: str) -> tuple[str, Leve
 
 
 def _axioms(found: Found | None) -> tuple[tuple[str, ...] | None, tuple[str, ...]]:
-    """All axioms, where they are known, and those that were seen."""
+    """All axioms, or None if not known, and those that were seen."""
     if found is None:
         return None, ()
     known = found.axioms_complete and found.kernel is None
@@ -261,7 +285,7 @@ def _first_error(report: Report) -> str:
 
 def _why_absent(report: Report, name: str, source: str) -> str:
     if bare(name) in report.deaths:
-        return f"Lean dies of it, each time: {report.deaths[bare(name)]}"
+        return f"it crashes Lean every time: {report.deaths[bare(name)]}"
     said = _said_against(report, name, source)
     kind = report.kinds.get(bare(name), "theorem")
     if not said and kind != "theorem":
@@ -272,7 +296,7 @@ def _why_absent(report: Report, name: str, source: str) -> str:
 
 
 def _said_against(report: Report, name: str, source: str) -> str:
-    """What the rules or Lean say about the command that declares a theorem of this name."""
+    """The first objection of the rules or of Lean to the command that declares this theorem."""
     for index in report.places.get(bare(name), ()):
         command = report.commands[index]
         text = source.encode()[command.start : command.end].decode(errors="replace")
@@ -297,8 +321,8 @@ def _leak(found: Found, target: str) -> str:
 # ------------------------------------------------------------------------ asking
 
 
-def _gate(pool: Pool, reference: str | None) -> protocol.Gate:
-    """Notations of its own are for a file whose theorems a trusted text states."""
+def _gate(pool: Pool, reference: str | None) -> requests.Gate:
+    """The gate. A file may have its own notations only if a trusted text states its theorems."""
     return rules.gate(notations=reference is not None and pool.gate is None)
 
 
@@ -312,14 +336,16 @@ async def _verify(
     target: LibraryConstant | None = None,
     heartbeats: int | None = None,
 ) -> Report:
-    """What a second Lean says of what the first handed out.
+    """Verify in a second Lean what the first one declared.
 
-    The first has seen the text, and is not believed: it only hands out declarations, as data. The
-    second sees the reference and that data, and asks its kernel; it stays clean, and verifies again.
+    The first has seen the text and is not trusted: it only exports declarations, as data. The second
+    sees the reference and this data, and runs its kernel. It stays clean, and can verify again.
     """
     names = [d.name for d in declarations(file, private=True)]
-    export = compiled.reply.get("export")
-    line = protocol.qed_verify(export, names, reference, target, heartbeats, pool.gate)
+    line = requests.Verify(
+        compiled.reply.export, names, reference, pool.gate,
+        target.name if target else None, target.leak_rule if target else None, heartbeats,
+    ).line  # fmt: skip
     try:
         verified = await ask_twice(pool, "clean", line, file, deadline, trusted=True, at_most=at_most)
     except RequestRefused as error:
@@ -327,6 +353,6 @@ async def _verify(
             raise StatementError(f"the library has no theorem {target.name}") from error
         raise
     try:
-        return read_report(compiled, verified, file)
-    except (KeyError, TypeError, ValueError, IndexError) as error:
-        raise ProtocolError(f"Lean answered the judge in an unknown shape ({error!r})") from error
+        return read_report(compiled, replies.read(verified, replies.Verified), file)
+    except (ValueError, IndexError) as error:
+        raise ProtocolError(f"Lean answered the judge in an unknown format ({error!r})") from error

@@ -1,4 +1,4 @@
-"""What people write who have Mathlib in mind, and what to tell them where it is not loaded."""
+"""Recognises texts that need Mathlib, and gives a hint if it is not loaded."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from burnqed.core.errors import InputError
 from burnqed.lean.statement import split_header
 from burnqed.lean.tokens import Token, tokenize
 
-# Without Mathlib these are variables that nobody declared, and Lean may take them for any type.
+# Without Mathlib these are undeclared variables, and Lean may take them for any type.
 LETTERS = frozenset("ℕℤℚℝℂ")
 SYMBOLS = frozenset("∑∏∫√‖⋃⋂⨆⨅⊓⊔⟶⥤≫⊗≃∮")
 WORDS = frozenset({
@@ -33,10 +33,10 @@ _DECLARES = frozenset({"def", "abbrev", "structure", "class", "inductive", "theo
 
 
 def mathlib_hint(text: str, failed: bool, modules: Sequence[str] = ()) -> str:
-    """A hint for who wrote a text, where it speaks of what only Mathlib has; else empty.
+    """A hint if a text uses something that only Mathlib has, else "".
 
-    `modules` are loaded besides those that it imports. Letters such as ℝ are told also where nothing
-    failed: what was proved is then not what they were meant to say.
+    `modules` are loaded besides its imports. Letters such as ℝ give a hint even if nothing failed,
+    because the statement then does not mean what its author intended.
     """
     try:
         source = split_header(text)
@@ -47,11 +47,11 @@ def mathlib_hint(text: str, failed: bool, modules: Sequence[str] = ()) -> str:
     word = next(_words(tokenize(source.body), failed), "")
     if not word:
         return ""
-    what = f"`{word}` is Mathlib's"
+    what = f"`{word}` is from Mathlib"
     if word in LETTERS and not failed:
-        what = f"`{word}` is a type of Mathlib's, and without that any type at all"
+        what = f"`{word}` is a type of Mathlib; without Mathlib it means any type"
     return (
-        f"{what}: it needs `import Mathlib` and --project with a lake project that has it; "
+        f"{what}: use `import Mathlib` and --project with a lake project that has Mathlib; "
         "the embedded Lean has no Mathlib"
     )
 

@@ -1,14 +1,13 @@
-"""How deep a text nests, estimated from its tokens in one pass, before Lean parses it.
+"""Estimates how deep a text nests, from its tokens in one pass, before Lean parses it.
 
-Lean's parser calls itself for every level and has no limit of its own: a hundred thousand of `¬`,
-`fun x =>` or `open A in` take it minutes, or all memory. What nests is an open bracket, and an operator
-or a word that waits for what stands to its right, whatever it is called. These are counted until the
-expression that they stand in ends:
+Lean's parser recurses at every level without a limit: a hundred thousand `¬`, `fun x =>` or `open A in`
+take it minutes, or all memory. Open brackets nest, and so does any operator or word that waits for
+something to its right. These count until their expression ends:
 
-- at the bracket that closes around it;
-- at a comma in brackets, unless that is the comma of a binder (`∀ x, …`);
-- where a line ends with an operand and the next one begins with no infix operator: that is a new
-  tactic, alternative or command. Only a `have` or `let` stays open, since what follows may be its body.
+- at the closing bracket around it;
+- at a comma in brackets, unless it is the comma of a binder (`∀ x, …`);
+- where a line ends with an operand and the next does not begin with an infix operator: that is a new
+  tactic, alternative or command. Only a `have` or `let` stays open, because its body may follow.
 
 Scopes (`namespace`, `section`) nest until their `end`, and a name is as deep as it has parts.
 """
@@ -21,22 +20,22 @@ from dataclasses import dataclass
 
 from burnqed.lean.tokens import CLOSERS, Token
 
-# Lean itself gives up at 512, unless the text says otherwise. No file of Mathlib comes to 300.
+# Lean's own default limit is 512. No file of Mathlib reaches 300.
 MAX_NESTING = 1000
 MAX_SCOPES = 100
 MAX_PARTS = 100
 
 _LOCAL = frozenset({"let", "have", "letI", "haveI", "show", "suffices"})
 _BINDERS = frozenset({"fun", "forall", "exists", "λ", "Π", "Σ", *_LOCAL})
-# Words that wait for what follows, also on the next line.
+# Words that wait for something, possibly on the next line.
 _WAITING = _BINDERS | {
     "all_goals", "any_goals", "at", "by", "calc", "conv", "do", "else", "exact", "first", "focus",
     "for", "from", "if", "in", "iterate", "match", "open", "refine", "repeat", "return", "set_option",
     "then", "try", "unless", "where", "while", "with",
 }  # fmt: skip
 _SCOPES = frozenset({"namespace", "section", "mutual"})
-# Symbols that begin a line without going on with the one before: of alternatives and bullets, with a
-# blank behind them, and prefix operators.
+# Symbols that may begin a line without continuing the previous one: alternatives and bullets, followed
+# by a blank, and prefix operators.
 _BULLETS = frozenset({"|", "·", ".", "-"})
 _PREFIXES = frozenset({"¬", "∀", "∃", "@", "_"})
 
@@ -47,19 +46,19 @@ class _Frame:
 
     around: int
     open: int = 0
-    binder: bool = False  # a comma is wanted that ends no expression
+    binder: bool = False  # the next comma belongs to a binder
 
 
 @dataclass(frozen=True, slots=True)
 class TooDeep:
-    """What is nested deeper than it may, and where."""
+    """What is nested too deeply, and where."""
 
     what: str
     at: int
 
 
 def too_deep(source: str, tokens: Sequence[Token], limit: int = MAX_NESTING) -> TooDeep | None:
-    """The first place where a text nests deeper than Lean should be asked to read."""
+    """The first place where a text nests too deeply for Lean."""
     scopes = 0
     for token in tokens:
         if token.kind == "identifier":
@@ -76,7 +75,7 @@ def too_deep(source: str, tokens: Sequence[Token], limit: int = MAX_NESTING) -> 
 
 
 def _levels(source: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
-    """The depth at each token, and where that token is."""
+    """The depth at each token, with the token's position."""
     frames = [_Frame(0)]
     local_lines, on_local_line = 0, False
     complete, end = True, 0
@@ -107,7 +106,7 @@ def _levels(source: str, tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
 
 
 def _begins(source: str, token: Token) -> bool:
-    """Whether a token that is the first of its line begins something new there."""
+    """Whether the first token of a line begins something new."""
     if token.kind != "symbol" or token.text in CLOSERS or token.text in _PREFIXES:
         return True
     return token.text in _BULLETS and source[token.end : token.end + 1].isspace()

@@ -1,31 +1,28 @@
-"""The theorems of a file: what each of them states, and where it stands.
+"""The theorems of a file, with their statements and positions.
 
-Lean says it (`qed.outline`), command by command. A command with errors is as if it were not there, so
-that one bad command costs itself and what rests on it, and not the file.
+Lean reports them (`qed.outline`), command by command. Commands with errors are skipped, so that a bad
+command costs only itself and what depends on it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
-from burnqed.lean import protocol
+from burnqed.lean import replies, requests
 from burnqed.lean.pool import Pool
-from burnqed.lean.protocol import Reply
-from burnqed.lean.strict import a_bool, a_str, an_int, strictly, tuple_of
 
 FILE_SECONDS = 300.0
 
 
 @dataclass(frozen=True, slots=True)
 class OutlinedTheorem:
-    """A theorem as it is written, by characters of the file.
+    """A theorem as written, in characters of the file.
 
     `start` is where its command begins, with doc comment, attributes and `open … in`; `cut` is where
-    doc comment and attributes are in that; `signature_end` is the end of its type, before `:=` or the
-    equations. `statement` is the type as it prints, `size` its number of nodes. `sorry`: the proof is
-    left open. `error`: why it cannot be proved on its own, and then there is no statement.
+    doc comment and attributes are in it; `signature_end` is the end of its type, before `:=` or the
+    equations. `statement` is the printed type, `size` its number of nodes. `sorry`: the proof is left
+    open. `error`: why it cannot be proved separately; it then has no statement.
     """
 
     name: str
@@ -43,7 +40,7 @@ class OutlinedTheorem:
 
 @dataclass(frozen=True, slots=True)
 class BadCommand:
-    """A command with errors, up to the command behind it; `error` is what Lean says, with its lines."""
+    """A command with errors, up to the next command. `error` is Lean's message, with its lines."""
 
     start: int
     end: int
@@ -58,45 +55,44 @@ class Outline:
 
 async def outline(pool: Pool, body: str, seconds: float = FILE_SECONDS) -> Outline:
     """The theorems of a file, given without its imports, in order of position."""
-    line = protocol.request_line("qed.outline", file=body.replace("\r\n", "\n"))
+    line = requests.OutlineFile(body.replace("\r\n", "\n")).line
     async with pool.lease() as worker:
         reply = await worker.request(line, timeout=seconds)
-    protocol.raise_if_refused(reply)
-    return strictly(lambda reply: _read(reply, characters(body)), reply)
+    return replies.placed(reply, replies.Outlined, lambda told: _read(told, characters(body)))
 
 
-def characters(body: str) -> Callable[[Any], int]:
-    """From bytes of what Lean saw, which has no carriage returns, to characters of what is there."""
+def characters(body: str) -> Callable[[int], int]:
+    """Converts bytes of Lean's input, which has no carriage returns, to characters of the file."""
     raw = body.replace("\r\n", "\n").encode()
     ends = [line.endswith("\r") for line in body.split("\n")[:-1]]
 
-    def place(byte: Any) -> int:
-        before = raw[: an_int(byte)].decode()
+    def place(byte: int) -> int:
+        before = raw[:byte].decode()
         return len(before) + sum(ends[: before.count("\n")])
 
     return place
 
 
-def _read(reply: Reply, place: Callable[[Any], int]) -> Outline:
-    def theorem(told: Any) -> OutlinedTheorem:
-        start, end = map(place, told["boundary"])
-        cut_start, cut_end = map(place, told["cut"])
+def _read(told: replies.Outlined, place: Callable[[int], int]) -> Outline:
+    def theorem(one: replies.OutlinedTheorem) -> OutlinedTheorem:
+        start, end = map(place, one.boundary)
+        cut_start, cut_end = map(place, one.cut)
         return OutlinedTheorem(
-            name=a_str(told["name"]),
+            name=one.name,
             start=start,
             cut=(cut_start, cut_end),
-            signature_end=place(told["signatureEnd"]),
+            signature_end=place(one.signature_end),
             end=end,
-            statement=a_str(told["statement"]),
-            size=an_int(told["size"]),
-            sorry=a_bool(told["sorry"]),
-            private=a_bool(told["private"]),
-            mutual=a_bool(told["inMutual"]),
-            error=a_str(told["error"] or ""),
+            statement=one.statement,
+            size=one.size,
+            sorry=one.sorry,
+            private=one.private,
+            mutual=one.in_mutual,
+            error=one.error or "",
         )
 
-    def bad(told: Any) -> BadCommand:
-        start, end = map(place, told["boundary"])
-        return BadCommand(start, end, a_str(told["desc"]))
+    def bad(one: replies.Stretch) -> BadCommand:
+        start, end = map(place, one.boundary)
+        return BadCommand(start, end, one.desc)
 
-    return Outline(tuple_of(theorem, reply["theorems"]), tuple_of(bad, reply["errors"]))
+    return Outline(tuple(map(theorem, told.theorems)), tuple(map(bad, told.errors)))

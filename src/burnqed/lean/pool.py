@@ -1,13 +1,11 @@
-"""A bounded set of Lean processes: lease one, have the dead replaced and the old recycled.
+"""A bounded set of Lean processes: leased, replaced when they die, recycled when they are old.
 
-The pool is made of `size` slots, and a slot starts no process before its last one is reaped. That
-is the whole argument for "never more than `size`", dying processes counted. A lease holds a slot;
-when the process in it is lost, the lease moves to a slot that has a warm one, if any, while the old
-slot is refilled in the background.
+The pool has `size` slots, and a slot starts a process only after its last one is reaped. So there are
+never more than `size` processes, dying ones included. A lease holds a slot. When its process is lost,
+the lease moves to a slot with a warm one, if any, while the old slot is refilled in the background.
 
-A process is clean until it is asked something untrusted: a tactic, or to compile somebody's text. What
-a clean one says is believed (see `judge`), and one that is not becomes clean in no way but to be
-replaced.
+A process is clean until it gets an untrusted request: a tactic, or a text to compile. Only the answers
+of a clean process are trusted (see `judge`), and a process never becomes clean again: it is replaced.
 """
 
 from __future__ import annotations
@@ -23,14 +21,15 @@ from typing import Any, Literal, Self, TypeVar
 
 from burnqed.core.errors import LeanLost, LeanStartError, PoolClosed, RequestTimeout
 from burnqed.lean.process import LaunchSpec, LeanProcess, Limits
-from burnqed.lean.protocol import Gate, Reply
+from burnqed.lean.replies import Reply
+from burnqed.lean.requests import Gate
 
 T = TypeVar("T")
 
 # Which process a lease gets.
-#   any:   whichever is there
-#   clean: one that was asked nothing untrusted; rather one that is warm from use
-#   fresh: the same, but rather an unused one: for who asks something untrusted and retires it
+#   any:   any
+#   clean: one without untrusted requests; preferably warm from use
+#   fresh: the same, but preferably unused: for callers with untrusted requests, who retire it
 Kind = Literal["any", "clean", "fresh"]
 
 
@@ -41,22 +40,22 @@ def usable_cores() -> int:
 
 
 def default_size() -> int:
-    """Workers for this machine: three quarters of the cores we may use, 1 to 16."""
+    """The default number of workers: three quarters of the usable cores, 1 to 16."""
     return max(1, min(16, int(0.75 * usable_cores())))
 
 
 def run_sync(work: Coroutine[Any, Any, T]) -> T:
-    """The one way from synchronous code into this room; Ctrl-C cancels `work` and cleans up.
+    """Run `work` from synchronous code. Ctrl-C cancels it and cleans up.
 
-    It runs in the calling thread until `work` is done, and so must the pools that `work` opens: the
-    processes are tied to the thread that started them (see `guard`).
+    It runs in the calling thread, and so must the pools that `work` opens, because processes are tied
+    to the thread that started them (see `guard`).
     """
     return asyncio.run(work)
 
 
 @dataclass(frozen=True, slots=True)
 class PoolStats:
-    """Counts since the pool was opened, but for `alive` and `idle`, which are now."""
+    """Counts since the pool was opened, except `alive` and `idle`, which are current."""
 
     size: int
     alive: int
@@ -71,11 +70,11 @@ class PoolStats:
 class Pool:
     """`async with Pool(spec) as pool, pool.lease() as worker: …`, in one event loop.
 
-    Processes are started when first wanted. `spares` of them are started ahead of demand, where
-    `size` leaves room, so that a lost worker costs no start-up time.
+    Processes are started on first use. `spares` of them are started in advance, if `size` leaves room,
+    so that a lost worker costs no start-up time.
 
-    With a `gate` (see `rules`) the texts that proofs are started from, and that they are judged
-    against, are a stranger's: their commands pass it before they are elaborated.
+    A `gate` (see `rules`) is for untrusted texts, from which proofs start and against which they are
+    judged: their commands must pass it before they are elaborated.
     """
 
     def __init__(
@@ -117,9 +116,9 @@ class Pool:
 
     @asynccontextmanager
     async def lease(self, kind: Kind = "any") -> AsyncIterator[Worker]:
-        """A worker of one's own, first come, first served.
+        """An exclusive worker, first come, first served.
 
-        Raises `LeanStartError` when a process cannot be started, tried twice.
+        Raises `LeanStartError` if a process cannot be started after two tries.
         """
         worker = Worker(self, await self._take(kind), clean=kind != "any")
         try:
@@ -134,7 +133,7 @@ class Pool:
             self._give_back(worker.slot)
 
     async def close(self) -> None:
-        """Kill every process, in parallel, and turn away whoever still waits or asks."""
+        """Kill every process, in parallel, and refuse all who still wait or ask."""
         self.closed = True
         for waiter in self._waiting:
             if not waiter.done():
@@ -143,7 +142,7 @@ class Pool:
 
     @property
     def has_spent(self) -> bool:
-        """Whether a process is free that has been asked something untrusted."""
+        """Whether a process is free that had an untrusted request."""
         return any(slot.condition == "spent" for slot in self._free)
 
     def stats(self) -> PoolStats:
@@ -170,7 +169,7 @@ class Pool:
         try:
             return await waiter
         except asyncio.CancelledError:
-            # It may have been handed a slot in the same turn of the loop.
+            # It may have received a slot in the same turn of the loop.
             if waiter.done() and not waiter.cancelled() and waiter.exception() is None:
                 self._give_back(waiter.result())
             raise
@@ -191,7 +190,7 @@ class Pool:
                 ahead += 1
 
     def swap_for_warm(self, slot: _Slot) -> _Slot:
-        """A free slot with a warm process (clean or not) for one that lost its own; else the same."""
+        """A free slot with a warm process (clean or not), to replace a lost one; else the same slot."""
         warm = [other for other in self._free if other.warm]
         if not warm:
             return slot
@@ -205,10 +204,10 @@ class Pool:
 
 
 class Worker:
-    """What a lease gives: one process at a time, replaced when it is lost.
+    """A leased worker: one process at a time, replaced when it is lost.
 
-    `ready` may put another process behind it, which knows none of the states of the one before;
-    `request` never does. The number that `ready` returns tells the processes apart.
+    `ready` may switch to another process, which has none of the previous one's states. `request` never
+    does. The number that `ready` returns identifies the process.
     """
 
     def __init__(self, pool: Pool, slot: _Slot, *, clean: bool = False) -> None:
@@ -228,24 +227,24 @@ class Worker:
 
     @property
     def pid(self) -> int | None:
-        """The process in its slot, for those who want to look at it (or kill it, in a test)."""
+        """The process in its slot, for inspection (or for a test to kill)."""
         return None if self.slot.process is None else self.slot.process.pid
 
     @property
     def requests(self) -> int:
-        """How much its process has been asked."""
+        """The number of requests to its process."""
         return 0 if self.slot.process is None else self.slot.process.requests
 
     @property
     def alive(self) -> bool:
-        """Whether the process that `ready` gave last is still there to be asked."""
+        """Whether the process of the last `ready` is still alive."""
         return self.slot.warm and self.slot.process is self._process
 
     @property
     def due(self) -> bool:
         """Whether the process should be retired: dead, old, much used, or too big between requests.
 
-        Its user decides when, by `retire`; at the latest it happens at the end of the lease.
+        Its user decides when to call `retire`; at the latest this happens at the end of the lease.
         """
         process = self.slot.process
         if process is None or self.slot.filling:
@@ -258,7 +257,7 @@ class Worker:
         )
 
     async def ready(self) -> int:
-        """Make sure of a live process. Raises `LeanStartError`."""
+        """Ensure a live process. Raises `LeanStartError`."""
         self._pool.check_open()
         if not self.slot.warm:
             self.slot.refill()
@@ -271,9 +270,9 @@ class Worker:
         return self.generation
 
     async def request(self, line: str, timeout: float | None = None, *, trusted: bool = False) -> Reply:
-        """Ask the current process. Raises `LeanLost`; a replacement is then on its way.
+        """Send a request to the current process. Raises `LeanLost`; a replacement then starts.
 
-        After a request that is not `trusted` the process is not clean any more.
+        After a request that is not `trusted`, the process is no longer clean.
         """
         self._pool.check_open()
         if self._process is None:
@@ -292,7 +291,7 @@ class Worker:
             raise
 
     def retire(self) -> None:
-        """Done with this process, dead or alive: a new one is started in the background."""
+        """Give up this process, dead or alive. A new one is started in the background."""
         if self._pool.closed or self.slot.filling:
             return
         if self.slot.warm:
@@ -300,9 +299,9 @@ class Worker:
         self.slot.refill()
 
 
-# A slot's process: asked something untrusted, only what is trusted, nothing yet.
+# A slot's process: had an untrusted request, only trusted ones, none yet.
 Condition = Literal["spent", "used", "unused", "starting", "empty"]
-# Sessions leave the clean ones to the judge, whose verifying process gets faster with use.
+# Sessions leave clean processes to the judge, whose verifying process gets faster with use.
 _PREFERENCE: dict[Kind, tuple[Condition, ...]] = {
     "any": ("spent", "unused", "used", "starting", "empty"),
     "clean": ("used", "unused", "starting", "empty", "spent"),
@@ -311,7 +310,7 @@ _PREFERENCE: dict[Kind, tuple[Condition, ...]] = {
 
 
 class _Slot:
-    """Room for one process, which is being started, warm, or on its way out."""
+    """A slot for one process, which is starting, warm, or ending."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
@@ -329,7 +328,7 @@ class _Slot:
 
     @property
     def occupied(self) -> bool:
-        """Whether there is, or is about to be, a process."""
+        """Whether there is a process, or one is starting."""
         return self.filling or self.process is not None
 
     @property
@@ -341,20 +340,20 @@ class _Slot:
         return "used" if self.process is not None and self.process.requests else "unused"
 
     def refill(self) -> None:
-        """Start over in the background: end what is there, then start a new process."""
+        """End the process in the background, if any, and start a new one."""
         self._pool.check_open()
         if not self.filling:
             self._filling = asyncio.create_task(self._fill())
-            # Nobody may ever want this worker, and then nobody asks why it did not start.
+            # If nobody ever needs this worker, nobody fetches the exception of its start.
             self._filling.add_done_callback(lambda task: task.cancelled() or task.exception())
 
     async def filled(self) -> LeanProcess:
-        """The process, once it is there. Cancelling the caller leaves the start going on."""
+        """Wait for the process. Cancelling the caller does not cancel the start."""
         if not self.warm:
             self.refill()
         assert self._filling is not None
         await asyncio.wait({self._filling})
-        self._pool.check_open()  # closing cancels the start, which is not this caller's doing
+        self._pool.check_open()  # closing the pool cancels the start, not this caller
         return self._filling.result()
 
     async def empty(self) -> None:
@@ -372,7 +371,7 @@ class _Slot:
         try:
             self.process = await self._start()
         except LeanStartError:
-            # Once more: a machine under load, or out of memory for a moment, may do better.
+            # Try again: the machine may be under load, or briefly out of memory.
             self.process = await self._start()
         return self.process
 

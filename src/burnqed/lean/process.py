@@ -1,9 +1,9 @@
-"""One REPL process: started, asked one thing at a time, held to its limits, and really stopped.
+"""One REPL process: it is started, gets one request at a time, is kept to its limits, and is stopped.
 
-`LeanProcess` knows bytes, time and memory, and nothing of what the lines mean (`protocol` does).
-Whatever goes wrong ends the same way: the whole process group is killed and reaped, and a
-`LeanLost` says why. A process is never used again after an error, a time-out or a cancelled
-request, because its next line could be the answer to the question before.
+`LeanProcess` handles bytes, time and memory; `protocol` knows the meaning of the lines. Every failure
+ends the same way: the whole process group is killed and reaped, and a `LeanLost` says why. A process is
+never used again after an error, a timeout or a cancelled request, because its next line could answer
+the previous request.
 """
 
 from __future__ import annotations
@@ -31,19 +31,19 @@ from burnqed.core.errors import (
 )
 
 _GUARD = Path(__file__).with_name("guard.py")
-_TICK = 0.25  # seconds between two looks at the memory
-_REAP = 5.0  # seconds a killed process gets to disappear; one stuck in the kernel may take longer
+_TICK = 0.25  # seconds between two checks of the memory
+_REAP = 5.0  # seconds to wait for a killed process; one stuck in the kernel may take longer
 _OUT_OF_MEMORY = "out of memory"  # Lean's last words when an allocation fails
 _TAIL = 8192  # bytes kept of stderr
-_NOISE_LINES, _NOISE_WIDTH = 40, 300  # kept of what stdout carries besides replies
+_NOISE_LINES, _NOISE_WIDTH = 40, 300  # kept of stdout besides replies
 
 
 @dataclass(frozen=True, slots=True)
 class LaunchSpec:
-    """How to start a REPL. `env` is the child's whole environment: nothing is inherited.
+    """The command that starts a REPL. `env` is its whole environment: nothing is inherited.
 
-    A `sealed` one is refused the network and other processes by the kernel, where that can (`guard`);
-    its command begins with a path.
+    For a `sealed` one, the kernel refuses the network and other processes if it can (`guard`). Its
+    command begins with a path.
     """
 
     command: tuple[str, ...]
@@ -56,8 +56,8 @@ class LaunchSpec:
 class Limits:
     """What a process may use before it is killed.
 
-    `memory_bytes` is about anonymous memory of the process and its children. File-backed pages are
-    left out because a Mathlib worker maps gigabytes of .olean files that all workers share.
+    `memory_bytes` limits the anonymous memory of the process and its children. File-backed pages do not
+    count, because a Mathlib worker maps gigabytes of .olean files that all workers share.
     """
 
     start_seconds: float = 120.0
@@ -70,14 +70,14 @@ class Limits:
 
 
 def guarded(spec: LaunchSpec, stack_kb: int) -> tuple[str, ...]:
-    """The command, run so that it ends when this thread does (see `guard`)."""
+    """The command behind `guard`, so that it ends with this thread."""
     python = (sys.executable, "-I", "-S")
     how = (str(stack_kb), str(os.getpid()), "sealed" if spec.sealed else "open")
     return (*python, str(_GUARD), *how, "--", *spec.command)
 
 
 class LeanProcess:
-    """A running REPL that said `ready.`. Made by `start`, ended by `close` or `kill`."""
+    """A running REPL that printed `ready.`. Made by `start`, ended by `close` or `kill`."""
 
     def __init__(self, output: _Output, limits: Limits) -> None:
         self._output = output
@@ -94,7 +94,7 @@ class LeanProcess:
         output = _Output(limits)
         ready = output.expect(lambda line: line.strip() == b"ready.")
         try:
-            # A session of its own: the kill reaches all of it, and Ctrl-C at the terminal does not.
+            # A separate session: a kill reaches all of it, and Ctrl-C at the terminal does not.
             await asyncio.get_running_loop().subprocess_exec(
                 lambda: output,
                 *guarded(spec, limits.stack_kb),
@@ -120,7 +120,7 @@ class LeanProcess:
 
     @property
     def alive(self) -> bool:
-        """Whether it can be asked something."""
+        """Whether it can take a request."""
         return self._output.fault is None
 
     @property
@@ -130,17 +130,17 @@ class LeanProcess:
 
     @property
     def over_memory(self) -> bool:
-        """Whether the last look at the memory found more than the limit."""
+        """Whether the last check found more memory than the limit."""
         return self.resident > self._limits.memory_bytes
 
     def diagnostics(self) -> str:
-        """The end of what it wrote besides replies."""
+        """The end of its output besides replies."""
         return self._output.diagnostics()
 
     async def request(self, line: str, timeout: float | None = None) -> dict[str, Any]:
         """Send one request line and return its reply. Raises `LeanLost`."""
         if "\n" in line or not line.strip():
-            raise ValueError("a request is exactly one line, and not an empty one")
+            raise ValueError("a request must be exactly one line, and not empty")
         self._output.check()
         data = line.encode() + b"\n"
         reply = self._output.expect(lambda line: line.startswith(b"{"))
@@ -152,27 +152,27 @@ class LeanProcess:
             parsed = json.loads(raw)
         except (ValueError, RecursionError) as error:
             head = raw[:200].decode(errors="replace")
-            self._output.fail(ProtocolError(f"the reply is no JSON ({error}): {head}"))
+            self._output.fail(ProtocolError(f"the reply is not JSON ({error}): {head}"))
         if isinstance(self._output.fault, ProtocolError):
-            # Also when a second reply came along: either could be the one to this request.
+            # Also if a second reply came: either could belong to this request.
             await self.kill()
             raise self._output.fault
         return cast(dict[str, Any], parsed)
 
     async def close(self) -> None:
-        """End it politely if it is idle: end of input, a moment, then `kill`."""
+        """If it is idle, end its input and wait a moment. Then `kill` it."""
         if self.alive and self._output.idle:
             self._output.end_input()
             await asyncio.wait({self._output.gone}, timeout=self._limits.close_seconds)
         await self.kill()
 
     async def kill(self) -> None:
-        """Kill the whole group and wait until it is reaped. Can be called any number of times."""
+        """Kill the whole group and wait until it is reaped. May be called repeatedly."""
         self._output.fail(LeanDied("Lean was closed"))
         await asyncio.wait({self._output.gone}, timeout=_REAP)
 
     async def _wait(self, line: asyncio.Future[bytes], seconds: float) -> bytes:
-        """The expected line, or death: on every way out but success the group is killed."""
+        """Wait for the expected line. On any failure, kill the group."""
         deadline = time.monotonic() + seconds
         try:
             while True:
@@ -189,7 +189,7 @@ class LeanProcess:
                 if left <= 0:
                     raise RequestTimeout(f"no reply within {seconds:g} s", seconds=seconds)
         except BaseException as error:
-            # Cancellation too: whoever asks next would read the reply to this request.
+            # After a cancellation, too, or the next caller would read the reply to this request.
             lost = error if isinstance(error, LeanLost) else LeanDied("the request was cancelled")
             lost.diagnostics = lost.diagnostics or self.diagnostics()
             self._output.fail(lost)
@@ -204,10 +204,10 @@ class LeanProcess:
 
 
 class _Output(asyncio.SubprocessProtocol):
-    """The pipes of one process: bytes into lines, lines to whoever expects them, and the end.
+    """The pipes of one process: splits bytes into lines for whoever waits, until the end.
 
-    Written as callbacks so that output is drained whether or not anybody waits (a full stderr pipe
-    would stop Lean) and no line is too long.
+    It uses callbacks, so that output is drained even if nobody waits (a full stderr pipe would stop
+    Lean), and that no line is too long.
     """
 
     def __init__(self, limits: Limits) -> None:
@@ -229,7 +229,7 @@ class _Output(asyncio.SubprocessProtocol):
         return self._waiter is None
 
     def expect(self, wanted: Callable[[bytes], bool]) -> asyncio.Future[bytes]:
-        """A future for the next line that is `wanted`; others are noise until then."""
+        """A future for the next line that is `wanted`. Other lines are noise."""
         if self._waiter is not None:
             raise RuntimeError("this Lean process is already answering another request")
         self._noise_bytes = 0
@@ -238,7 +238,7 @@ class _Output(asyncio.SubprocessProtocol):
         return self._waiter
 
     def check(self) -> None:
-        """Raise what went wrong, if anything did."""
+        """Raise the failure, if there was one."""
         if self.fault is not None:
             raise self.fault
 
@@ -249,13 +249,13 @@ class _Output(asyncio.SubprocessProtocol):
         self._pipe(0).close()
 
     def fail(self, error: LeanLost) -> None:
-        """Kill the group; the first reason given is the one everybody is told."""
+        """Kill the group. The first reason is the one that is reported."""
         if self.fault is not None:
             return
         self.fault = error
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_exception(error)
-            # Whoever waited may have been cancelled, and then nobody fetches this.
+            # If the waiting caller was cancelled, nobody fetches this exception.
             self._waiter.exception()
         self._kill_group()
 
@@ -263,7 +263,7 @@ class _Output(asyncio.SubprocessProtocol):
         noise = b"\n".join(self._noise)
         return (noise + b"\n" + self._stderr).decode(errors="replace").strip()
 
-    # What the event loop calls.
+    # Called by the event loop.
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast(asyncio.SubprocessTransport, transport)
@@ -285,18 +285,18 @@ class _Output(asyncio.SubprocessProtocol):
 
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
         if fd == 1:
-            # Without stdout it cannot answer. It is usually ending by itself: let it tell how.
+            # Without stdout it cannot answer. It is usually exiting: wait for its exit code.
             self._later(self._closed_its_output)
 
     def process_exited(self) -> None:
-        # Children that it left behind would keep the pipes open.
+        # Children left behind would keep the pipes open.
         self._kill_group()
         self._later(self._ended)
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._ended()
 
-    # What they do.
+    # What the callbacks do.
 
     def _line(self, line: bytes) -> None:
         if self.fault is not None:
@@ -306,7 +306,9 @@ class _Output(asyncio.SubprocessProtocol):
             if not waiter.done():
                 waiter.set_result(line)
         elif self._waiter is None and line.startswith(b"{"):
-            self.fail(ProtocolError(f"a reply to no request: {line[:200].decode(errors='replace')}"))
+            self.fail(
+                ProtocolError(f"a reply without a request: {line[:200].decode(errors='replace')}")
+            )
         else:
             self._noise.append(line[:_NOISE_WIDTH])
             self._noise_bytes += len(line) + 1
@@ -317,7 +319,7 @@ class _Output(asyncio.SubprocessProtocol):
         self.fail(LeanDied("Lean closed its output", diagnostics=self.diagnostics()))
 
     def _ended(self) -> None:
-        """The process is reaped and its output read: nothing more will come."""
+        """The process is reaped and its output read, so nothing more will come."""
         if self.gone.done():
             return
         assert self._transport is not None
@@ -349,15 +351,15 @@ def _describe(returncode: int | None) -> str:
 
 
 def _last_line(text: str) -> str:
-    """Its last words. A line with a control character in front tells how far it was, not why."""
+    """Its last line. Lines that begin with a control character are progress reports."""
     said = [line for line in text.split("\n") if line and not line.startswith("\x01")]
-    return said[-1][:_NOISE_WIDTH] if said else "it said nothing"
+    return said[-1][:_NOISE_WIDTH] if said else "it printed nothing"
 
 
 def resident_bytes(pid: int) -> int:
-    """Anonymous memory of a process and its descendants; 0 where there is no /proc.
+    """Anonymous memory of a process and its descendants; 0 without /proc.
 
-    Read by hand: psutil would scan every process of the machine to find the children of one.
+    Not by psutil, which would scan all processes of the machine to find the children of one.
     """
     total = 0
     pids = [pid]

@@ -1,9 +1,9 @@
 """A short search for a proof that a statement is false.
 
-False is said only where the kernel accepted a proof of `¬ T`, for all that the statement says, which
-rests on no axiom but the usual ones. Tactics are bounded by the session's heartbeats, the whole by a
-time: where nothing is found nothing is known. Some computations do not count heartbeats (`2 ^ 2 ^ 40`);
-one that is still under way when twice the time is up is stopped with its process.
+A statement is called false only if the kernel accepted a proof of the negation of all of it, with the
+usual axioms only. The session's heartbeats limit each tactic, and a time limits the whole. If nothing
+is found, nothing is known. Some computations do not count heartbeats (`2 ^ 2 ^ 40`): if one still runs
+after twice the time, it is stopped with its process.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ from burnqed.lean.disproof import CLOSERS, Instance, instances, sweep
 from burnqed.lean.session import Session
 
 _AT_ONCE = 8
-_STOPPED = 4  # where automation runs away, it is left alone
+_STOPPED = 4  # timeouts after which automation is not tried further
 
 
 @dataclass(frozen=True, slots=True)
 class Refutation:
-    """A tactic that proves the negation; and a counterexample, unless it was proved without one."""
+    """A tactic that proves the negation, and a counterexample if it used one."""
 
     tactic: str
     values: tuple[tuple[str, str], ...] = ()
@@ -51,9 +51,9 @@ class Refutation:
 
 
 async def refute(session: Session, theorem: Theorem, seconds: float) -> Refutation | None:
-    """Look for a refutation, for about so long. Raises `StatementError`, and `LeanError`.
+    """Look for a refutation for about this time. Raises `StatementError` and `LeanError`.
 
-    A theorem of the library is true: it is only started.
+    A theorem of the library is true, so it is only started.
     """
     statement = theorem.statement
     state = await session.start(theorem)
@@ -69,13 +69,13 @@ async def refute(session: Session, theorem: Theorem, seconds: float) -> Refutati
 
 
 async def _binders(session: Session, state: ProofState) -> tuple[Hypothesis, ...]:
-    """The variables and premises that a statement begins with."""
+    """The variables and premises at the beginning of a statement."""
     outcome = await session.apply(state, "intros")
     return (outcome.state if isinstance(outcome, Advanced) else state).goals[0].hypotheses
 
 
 class _Search:
-    """Tactics tried on one negated statement, until one works, too many were stopped, or it is late."""
+    """Tries tactics on a negated statement until one works, too many time out, or time is over."""
 
     def __init__(self, session: Session, negated: ProofState, deadline: float) -> None:
         self._session = session
@@ -84,7 +84,7 @@ class _Search:
         self._stopped = 0
 
     async def run(self, binders: Sequence[Hypothesis]) -> Refutation | None:
-        """Values first, for they say most; then automation, alone and at the values not yet decided."""
+        """Try values first, as they say most; then automation, alone and at undecided values."""
         tried = instances(binders)
         box = sweep(binders)
         if box is not None:
@@ -110,7 +110,7 @@ class _Search:
         return None
 
     async def _counterexample(self, tried: Sequence[Instance]) -> Refutation | None:
-        """Which of the instances it is, where one of them is known to be false."""
+        """Find the false one among these instances, of which at least one is false."""
         for some in _groups(tried):
             at, _ = await self._first([instance.computed for instance in some])
             if at is not None:
@@ -118,7 +118,7 @@ class _Search:
         return None
 
     async def _first(self, tactics: Sequence[str]) -> tuple[int | None, list[StepResult]]:
-        """Which of these tactics proves the negation, as the kernel says; and what came of them."""
+        """The first tactic that proves the negation, as checked by the kernel; and all results."""
         if self._stopped >= _STOPPED or time.monotonic() >= self._deadline:
             return None, [TimedOut(0.0, deterministic=True) for _ in tactics]
         outcomes = await self._session.apply_batch(self._negated, tactics)
@@ -138,7 +138,7 @@ class _Search:
 
 
 def _is_true(outcome: StepResult) -> bool:
-    """Whether an instance was computed, and holds: it is no counterexample."""
+    """Whether an instance was computed and holds, and so is not a counterexample."""
     return isinstance(outcome, Rejected) and "proved that the proposition" in outcome.error
 
 

@@ -1,9 +1,9 @@
-"""What a proof may not say, whatever Lean would make of it.
+"""What a proof may not contain, whatever Lean would make of it.
 
-Two reasons to refuse a text before Lean sees it. Some words are the cheat itself (`sorry`, an axiom,
-`native_decide`). Others run code while Lean elaborates (`run_tac`, `macro`, an attribute that installs
-an elaborator), and code that runs inside the judge could make the judge say anything. What is left is
-logic, and about logic the kernel decides; `judge` asks it.
+A text is refused before Lean sees it for two reasons. Some words are the cheat itself (`sorry`, an
+axiom, `native_decide`). Others run code while Lean elaborates (`run_tac`, `macro`, an attribute that
+installs an elaborator), and code that runs inside the judge could fake any verdict. The rest is logic,
+and the kernel decides about that (`judge`).
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ RUNS_CODE = frozenset({
     "declare_config_elab", "declare_simp_like_tactic",
     "declare_command_config_elab", "include_str", "eval%",
 })  # fmt: skip
-# They run nothing, but change what a text means: for files whose statements are pinned elsewhere.
+# They run nothing but change what a text means: only for files whose statements are pinned elsewhere.
 NOTATIONS = frozenset({"notation", "infix", "infixl", "infixr", "prefix", "postfix"})
-# `simp (maxSteps := k)` evaluates `k`; with these nothing that is evaluated has an effect.
+# `simp (maxSteps := k)` evaluates `k`. With these, evaluation has no effect.
 WORLD = frozenset({
     "IO", "BaseIO", "EIO", "ST", "EST", "RealWorld", "Void", "dbgTrace", "dbg_trace", "dbgTraceVal",
     "dbgTraceIfShared", "dbgStackTrace", "dbgSleep",
@@ -52,7 +52,7 @@ SEARCHES = frozenset({
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """Why a text is refused, and where. A dangerous one is not even shown to Lean: it would run."""
+    """Why a text is refused, and where. A dangerous one is not shown to Lean: it would run."""
 
     reason: str
     at: int
@@ -68,18 +68,18 @@ _GROUPS = (
     (WORLD, "belongs to programs, not to proofs", True),
     (SEARCHES, "searches; put what it suggests in its place", False),
 )
-# Ordinary names in core Lean; where Mathlib makes them words of the grammar, Lean's parse shows it.
+# Ordinary names in core Lean. If Mathlib makes them words of the grammar, Lean's parse shows it.
 SEARCHES_OF_MATHLIB = frozenset({"hint", "says", "plausible", "polyrith"})
 WORDS = {word: (what, danger) for words, what, danger in _GROUPS for word in words}
 SEARCH_TACTIC = re.compile(r"[a-z_]+\?!?")
 # How `grind` refers to a case split, as in `grind only [#ef78]`. No command has such a name.
 ANCHOR = re.compile(r"#[0-9a-f]{4,16}")
-# The name itself is the cheat, also behind a dot (`Lean.ofReduceBool`). The rest are words of the
-# grammar, which are ordinary names there (`Foo.prefix`).
+# The name itself is the cheat, even after a dot (`Lean.ofReduceBool`). The others are words of the
+# grammar, which are ordinary names after a dot (`Foo.prefix`).
 EVEN_DOTTED = (
     COMPILED | WORLD | frozenset({"autoParam", "sorryAx", "lcProof", "lcUnreachable", "lcAny"})
 )
-# An ordinary name as well: refused where a tactic begins.
+# Also an ordinary name, so refused only where a tactic begins.
 ONLY_AS_TACTIC = frozenset({"stop"})
 BEFORE_A_TACTIC = frozenset({"by", ";", ">", "·", "first", "try", "repeat", "all_goals"})
 
@@ -183,7 +183,7 @@ def _words(source: str, token: Token, before: Token | None, after: str) -> Itera
 
 
 def _is_meta(parts: Sequence[str]) -> bool:
-    """Names with which a text could make syntax or programs that nobody parsed. `grind`'s are not."""
+    """Names that could make syntax or programs that nobody parsed. Those of `grind` are harmless."""
     inner = parts[1:] if parts[0] == "_root_" else parts
     return inner[:1] == ["Lean"] and inner[:2] != ["Lean", "Grind"]
 
@@ -234,7 +234,7 @@ def _characters(source: str) -> Iterator[Violation]:
 
 
 def gate(notations: bool = False) -> dict[str, list[str]]:
-    """The same rules for Lean's own parse of a text, as `qed.compile` takes them."""
+    """The same rules for Lean's own parse of a text, in the form of `qed.compile`."""
     forbidden = {word for word, (_, danger) in WORDS.items() if danger} | SEARCHES | SEARCHES_OF_MATHLIB
     return {
         "kinds": sorted(COMMAND_KINDS | NOTATION_KINDS if notations else COMMAND_KINDS),

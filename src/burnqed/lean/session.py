@@ -1,20 +1,19 @@
-"""`Environment` for one theorem, on one leased worker, in spite of what happens to it.
+"""The `Environment` of one theorem, on one leased worker, which survives lost processes.
 
-A state here is a handle that remembers how it was made (its parent, the goals, the tactic). Where it
-lives is another matter: when its process died, was killed or recycled, the state is made again on
-the next one by replaying its path, when it is next wanted and not before. So a lost process costs
-time and nothing else.
+A state is a handle that remembers how it was made (its parent, the goals, the tactic). If its process
+died, was killed or recycled, the state is made again on the next process by replaying its path, but
+only when it is needed. So a lost process only costs time.
 
-What is blamed on a tactic, and what is not:
+How failures are attributed:
 
-- Over the wall-clock limit: `TimedOut`, at once; its process is replaced.
-- A process lost in any other way while it runs: tried once more on a fresh process, so that memory
-  filled by earlier tactics, or somebody's kill, is not held against it. Lost again: `LeanLost`.
-- In a batch that is lost or times out as a whole, each tactic is run on its own, so that only the
-  guilty one is stopped; if that one takes two more processes, its error stands in its place.
+- Over the wall-clock limit: `TimedOut` at once, and the process is replaced.
+- Process lost in another way: the tactic is tried again on a fresh process, because the cause may be
+  memory filled by earlier tactics, or a kill from outside. If lost again: `LeanLost`.
+- A batch that is lost or times out: each tactic runs separately, so that only the guilty one is
+  stopped. If that one kills two more processes, its error becomes its result.
 
-Steps are asked for with `qed.batch`. Pantograph's own REPL has no such command; there each tactic is a
-request of its own, and of a state's goals a step takes one or all.
+Steps use `qed.batch`. Pantograph's own REPL has no such command: there each tactic is a separate
+request, and a step takes one or all of a state's goals.
 """
 
 from __future__ import annotations
@@ -48,25 +47,25 @@ from burnqed.core.types import (
     Theorem,
     TimedOut,
 )
-from burnqed.lean import protocol, rules
+from burnqed.lean import protocol, replies, requests, rules
 from burnqed.lean.pool import Pool, Worker
 from burnqed.lean.protocol import StepReply
 
 T = TypeVar("T")
 
-_DELETE_AT_ONCE = 200  # freed states that are worth a request
+_DELETE_AT_ONCE = 200  # freed states that justify a request
 _RESET_SECONDS = 5.0
 START_SECONDS = 300.0
 _NOWHERE = (0, 0)  # workers count their processes from 1
-# Times a step's budget, when it is replayed: it worked once, and is not to fail for a few allocations.
+# Factor for a step's budget in replays: it worked once, and must not fail for a few allocations.
 _REPLAY_BUDGET = 10
 
 
 @asynccontextmanager
 async def open_session(pool: Pool, heartbeats: int | None = None) -> AsyncIterator[Session]:
-    """Lease a worker for as long as the session is open.
+    """Lease a worker while the session is open.
 
-    `heartbeats` is each tactic's budget, in the thousands of Lean's option `maxHeartbeats`.
+    `heartbeats` is each tactic's budget, in units of Lean's option `maxHeartbeats`.
     """
     async with pool.lease() as worker:
         session = Session(worker, heartbeats)
@@ -85,7 +84,7 @@ class _Step:
 
 @dataclass(slots=True)
 class _Record:
-    """How a state came to be, and where it lives now."""
+    """How a state was made, and where it is now."""
 
     origin: Theorem | _Step
     goals: tuple[Goal, ...]
@@ -95,7 +94,7 @@ class _Record:
 
 
 class Session:
-    """See the module. Calls from several tasks are served one after the other."""
+    """See the module. Calls from several tasks are served in turn."""
 
     def __init__(self, worker: Worker, heartbeats: int | None = None) -> None:
         self._worker = worker
@@ -149,7 +148,7 @@ class Session:
 
     async def certify(self, state: ProofState) -> Certificate:
         async def attempt() -> Certificate:
-            line = protocol.qed_certify(await self._locate(state.id))
+            line = requests.Certify(await self._locate(state.id)).line
             return protocol.read_certificate(await self._worker.request(line))
 
         async with self._lock:
@@ -161,7 +160,7 @@ class Session:
         async with self._lock:
             if not self._closed and self._worker.alive:
                 with suppress(LeanLost, PoolClosed):
-                    await self._worker.request(protocol.reset(), _RESET_SECONDS)
+                    await self._worker.request(requests.Reset().line, _RESET_SECONDS)
             self._closed = True
 
     # ------------------------------------------------------------------- tactics
@@ -184,9 +183,9 @@ class Session:
             return error
 
     async def _apply_all(self, parent: int, steps: Sequence[_Step]) -> list[StepResult]:
-        """Steps from the same goals of one state: together where that works, else singly."""
+        """Steps from the same goals of one state: in one request if possible, else one by one."""
         if steps:
-            # First the state, so that trouble in making it is not taken for the tactics' doing.
+            # First make the state, so that failures in making it are not blamed on the tactics.
             await self._twice(lambda: self._locate(parent))
         if len(steps) > 1 and self._batches:
             try:
@@ -198,7 +197,7 @@ class Session:
         return [await self._apply_or_error(step) for step in steps]
 
     async def _apply_together(self, parent: int, steps: Sequence[_Step]) -> list[StepResult]:
-        """All in one request; no second try."""
+        """All steps in one request, without a second try."""
         lean_id = await self._locate(parent)
         replies = await self._run_batch(lean_id, steps, self._heartbeats)
         return [self._outcome(step, reply) for step, reply in zip(steps, replies, strict=True)]
@@ -210,18 +209,18 @@ class Session:
             except RequestRefused as refusal:
                 self._no_batches(refusal)
         goal, resume = _one_or_all(step.goals, len(self._records[step.parent].goals))
-        line = protocol.goal_tactic(lean_id, goal, step.tactic, resume=resume)
-        return protocol.read_step(await self._worker.request(line))  # it does not say how long it took
+        line = requests.GoalTactic(lean_id, goal, step.tactic, resume).line
+        return protocol.read_step(await self._worker.request(line))  # it does not report its time
 
     async def _run_batch(
         self, lean_id: int, steps: Sequence[_Step], heartbeats: int | None
     ) -> list[StepReply]:
         tactics = [step.tactic for step in steps]
-        line = protocol.qed_batch(lean_id, tactics, steps[0].goals, heartbeats)
+        line = requests.Batch(lean_id, tactics, steps[0].goals, heartbeats).line
         try:
             reply = await self._worker.request(line)
         except RequestTimeout as timeout:
-            self._lean_seconds += timeout.seconds  # it did not say, but that is what it took
+            self._lean_seconds += timeout.seconds  # not reported, but that is what it took
             raise
         replies = protocol.read_batch(reply, len(steps))
         self._lean_seconds += sum(reply.cost.seconds for reply in replies if reply.cost)
@@ -248,11 +247,11 @@ class Session:
     # -------------------------------------------------- where a state lives, and replay
 
     async def _twice(self, attempt: Callable[[], Awaitable[T]]) -> T:
-        """Once more on a fresh process, if the first try lost its own."""
+        """Try again on a fresh process if the first try lost its process."""
         try:
             return await attempt()
         except LeanLost:
-            # One that sent an unreadable reply still runs, and is not to be trusted either.
+            # A process that sent an unreadable reply still runs, but cannot be trusted.
             self._worker.retire()
         try:
             return await attempt()
@@ -261,7 +260,7 @@ class Session:
             raise
 
     async def _locate(self, id: int) -> int:
-        """Lean's id of a state on the current process, where it is made again if need be."""
+        """Lean's id of a state on the current process, where it is replayed if necessary."""
         generation = await self._worker.ready()
         path: list[_Record] = []
         record = self._records[id]
@@ -286,27 +285,27 @@ class Session:
             budget = None if self._heartbeats is None else _REPLAY_BUDGET * self._heartbeats
             reply = await self._run(parent, origin, budget)
             if reply.state is None or reply.refusal is not None:
-                raise ReplayDiverged(f"{origin.tactic!r} worked before, now: {reply.refusal}")
+                raise ReplayDiverged(f"{origin.tactic!r} worked before, but now: {reply.refusal}")
             record.home, goals = (self._worker.generation, reply.state), reply.goals
         if _shape(goals) != _shape(record.goals):
-            raise ReplayDiverged(f"{origin} gave other goals than before: {_shape(goals)}")
+            raise ReplayDiverged(f"{origin} led to other goals than before: {_shape(goals)}")
 
     async def _make_root(self, theorem: Theorem) -> tuple[tuple[int, int], tuple[Goal, ...]]:
         generation = await self._worker.ready()
-        # A theorem's text has its file before it, which takes longer than any tactic may.
+        # The text of a theorem may contain a file, which takes longer than a tactic may.
         line = protocol.start(theorem.statement, gate=self._worker.gate)
         reply = await self._worker.request(line, timeout=START_SECONDS)
         started = protocol.read_start(reply, theorem.name)
         goals = started.goals
         if goals is None:
-            reply = await self._worker.request(protocol.goal_print(started.state))
+            reply = await self._worker.request(requests.PrintGoals(started.state, True).line)
             goals = protocol.read_goals(reply)
         return (generation, started.state), goals
 
     # ----------------------------------------------------------------- bookkeeping
 
     def _begin(self, state: ProofState | None = None) -> None:
-        """What every call does first."""
+        """Checks at the beginning of every call."""
         if self._closed:
             raise ValueError("the session is closed")
         if state is not None:
@@ -317,7 +316,7 @@ class Session:
             self._worker.retire()
 
     def _selection(self, state: ProofState, goals: Sequence[int] | None) -> tuple[int, ...] | None:
-        """The goals that a step is given; None for all, in their order."""
+        """The goals of a step; None means all, in order."""
         there = range(len(self._records[state.id].goals))
         wanted = tuple(there if goals is None else goals)
         strange = [index for index in wanted if index not in there]
@@ -335,7 +334,7 @@ class Session:
         return ProofState(id, record.goals)
 
     def _forget(self, id: int) -> None:
-        """Free a state; its record goes when no descendant could be replayed through it."""
+        """Free a state. Its record stays while a descendant may be replayed through it."""
         record = self._records.get(id)
         if record is None or record.freed:
             return
@@ -350,34 +349,34 @@ class Session:
             record.children -= 1
 
     def _discard(self, record: _Record) -> None:
-        """Have Lean's copy deleted; a replay that comes through here makes another."""
+        """Delete Lean's copy later. A replay through this state makes another."""
         self._garbage.append(record.home)
         record.home = _NOWHERE
 
     async def _sweep(self) -> None:
-        """Delete freed states in Lean, many at once, if they are still anywhere."""
+        """Delete freed states in Lean, many at once, if they still exist."""
         if len(self._garbage) < _DELETE_AT_ONCE:
             return
         here = self._worker.generation
         ids = [lean_id for generation, lean_id in self._garbage if generation == here]
         self._garbage.clear()
         if ids and self._worker.alive:
-            # If this loses the process, the states to delete are gone with it.
+            # If this loses the process, the states are gone as well.
             with suppress(LeanLost):
-                reply = await self._worker.request(protocol.goal_delete(ids))
-                protocol.raise_if_refused(reply)
+                reply = await self._worker.request(requests.DeleteStates(ids).line)
+                replies.raise_if_refused(reply)
 
 
 _METAVARIABLE = re.compile(r"\?[\w.✝]+")
 
 
 def _shape(goals: tuple[Goal, ...]) -> list[str]:
-    """What must be equal after a replay: the goals as printed, up to names of metavariables."""
+    """What must be equal after a replay: the printed goals, up to names of metavariables."""
     return [_METAVARIABLE.sub("?", goal.text) for goal in goals]
 
 
 def _one_or_all(goals: tuple[int, ...] | None, count: int) -> tuple[int, bool]:
-    """Goals as `goal.tactic` takes them: the acting one, and whether the others come along."""
+    """The goals for `goal.tactic`: the one to act on, and whether the others are included."""
     if goals is None:
         return 0, True
     first, *others = goals
@@ -388,7 +387,7 @@ def _one_or_all(goals: tuple[int, ...] | None, count: int) -> tuple[int, bool]:
 
 @lru_cache(4096)
 def _refusal(tactic: str) -> Rejected | None:
-    """Why a tactic is not shown to Lean at all: it is no text, or it would run code."""
+    """Why a tactic is not sent to Lean: it is not valid text, or it would run code."""
     try:
         tactic.encode()
     except UnicodeEncodeError:

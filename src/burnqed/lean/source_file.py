@@ -1,9 +1,9 @@
-"""Lean source from outside, as text: read here and nowhere else.
+"""Reads Lean source from outside. This is the only place that does.
 
-A file is anybody's, so it is looked at before it is read. Only a regular file counts (a pipe would
-never end, a device would fill the memory), and only up to a size. What is judged is what stands in it:
-its bytes are UTF-8, and its lines end as Lean reads them. A carriage return alone is a line end to some
-programs and not to Lean, so that people and Lean would see different texts.
+Files are untrusted, so they are checked before reading: a file must be regular (a pipe would never end,
+a device would fill the memory) and not too large. It must be UTF-8 with Lean's line ends. A lone
+carriage return is a line end for some programs and not for Lean, so people and Lean would see different
+texts.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _TOO_LONG = f"it is longer than {MAX_BYTES // 1_000_000} MB"
 
 
 def read_source(path: Path) -> str:
-    """The text of a file that the user named, line ends as they are. Raises `InputError`."""
+    """The text of a file, with its line ends. Raises `InputError`."""
     try:
         return decoded(read_regular(path))
     except OSError as error:
@@ -34,7 +34,7 @@ def read_source(path: Path) -> str:
 
 
 def read_standard_input() -> str:
-    """The same of standard input."""
+    """The text of standard input. Raises `InputError`."""
     data = sys.stdin.buffer.read(MAX_BYTES + 1)
     if len(data) > MAX_BYTES:
         raise InputError(f"cannot read standard input: {_TOO_LONG}")
@@ -46,12 +46,12 @@ def read_standard_input() -> str:
 
 def read_regular(path: Path) -> bytes:
     """The bytes of a regular file of bounded size. Raises `OSError`."""
-    _check(path, path.stat())  # before it is opened: that alone can do something to a device
-    # Should a pipe have taken its place, opening must not wait for who writes into it.
+    _check(path, path.stat())  # before opening, which may affect a device
+    # If a pipe has taken its place, opening must not wait for its writer.
     with os.fdopen(os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
         _check(path, os.fstat(file.fileno()))
         data = file.read(MAX_BYTES + 1)
-    if len(data) > MAX_BYTES:  # it grew, or it is one of those whose size is not known
+    if len(data) > MAX_BYTES:  # it grew, or its size was not known
         raise OSError(errno.EFBIG, _TOO_LONG, str(path))
     return data
 
@@ -60,13 +60,13 @@ def _check(path: Path, found: os.stat_result) -> None:
     if stat.S_ISDIR(found.st_mode):
         raise IsADirectoryError(errno.EISDIR, "it is a folder", str(path))
     if not stat.S_ISREG(found.st_mode):
-        raise OSError(errno.EINVAL, "it is no regular file", str(path))
+        raise OSError(errno.EINVAL, "it is not a regular file", str(path))
     if found.st_size > MAX_BYTES:
         raise OSError(errno.EFBIG, _TOO_LONG, str(path))
 
 
 def decoded(data: bytes) -> str:
-    """Bytes as text, without the mark that some editors begin a file with. Raises `InputError`."""
+    """Bytes as text, without a byte order mark. Raises `InputError`."""
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -75,7 +75,7 @@ def decoded(data: bytes) -> str:
     if alone:
         line = text.count("\n", 0, alone.start()) + 1
         raise InputError(
-            f"has a carriage return in line {line} that ends no line",
+            f"has a lone carriage return in line {line}",
             hint="save it with line ends \\n or \\r\\n",
         )
     return text

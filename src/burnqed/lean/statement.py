@@ -1,4 +1,4 @@
-"""Lean source for a theorem and a proof of it: the text that is judged, stored and shown."""
+"""Lean source of a theorem and its proof: the text that is judged, stored and shown."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from burnqed.core.types import (
 from burnqed.lean.tokens import CLOSERS, Token, tokenize
 
 GOAL_NAME = "qed_goal"
-# Inside a type, a `:=` of its own goes with each of these.
+# Inside a type, each of these has its own `:=`.
 LOCAL = frozenset({"let", "have", "letI", "haveI"})
 _THEOREM, _MARK = re.compile(r"\b(theorem|lemma)\b"), re.compile(":=")
-# With hyphens, as some packages have («doc-gen4»). What else may stand in «» is in no file's name.
+# With hyphens, which some packages have («doc-gen4»). No file's name has other special characters.
 _PART = r"[^\W\d][\w'!?-]*"
 _MODULE = re.compile(rf"(?:(?:{_PART}|«{_PART}»)(?:\.(?!\Z)|\Z))+")
-_TRIED = 8  # times that a `:=` of a theorem's type is taken for the one before its proof
+_TRIED = 8  # tries to find the `:=` before the proof among those of the type
 UNFINISHED = re.compile(r"\s*(:=\s*(by\s+)?sorry|:=\s*by|:=|by\s+sorry)\s*\Z")
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A Lean file in two: the modules that it imports, and the rest of it."""
+    """A Lean file, split into the modules that it imports and the rest."""
 
     imports: tuple[str, ...]
     body: str
@@ -46,8 +46,8 @@ def split_header(source: str) -> Source:
     imports: list[str] = []
     at = 0
     end = 0
-    if tokens and tokens[0].text in ("module", "prelude"):
-        end, at = tokens[0].end, 1
+    while at < len(tokens) and tokens[at].text in ("module", "prelude"):
+        end, at = tokens[at].end, at + 1
     while at < len(tokens):
         start = at
         while at < len(tokens) and tokens[at].text in ("public", "meta"):
@@ -62,7 +62,7 @@ def split_header(source: str) -> Source:
         if not is_module_name(name):
             line = source.count("\n", 0, tokens[at - 1].start) + 1
             raise StatementError(
-                f"an `import` names no module: `{name:.80}` in line {line}",
+                f"`import {name:.80}` in line {line} does not name a module",
                 hint="a module name is identifiers with dots between them, such as Std.Data.HashMap",
             )
         imports.append(tokens[at].text)
@@ -73,22 +73,22 @@ def split_header(source: str) -> Source:
 
 
 def is_module_name(text: str) -> bool:
-    """Whether a text is identifiers with dots between them, which may stand in «»."""
+    """Whether a text is identifiers with dots between them, which may be in «»."""
     return _MODULE.fullmatch(text) is not None
 
 
 @dataclass(frozen=True, slots=True)
 class Declaration:
-    """A theorem as it is written: its full name, and where its command's keyword stands."""
+    """A theorem as written: its full name, and the position of its keyword."""
 
     name: str
     at: int
 
 
 def declarations(source: str, private: bool = False) -> list[Declaration]:
-    """The theorems of a text, by its tokens alone: Lean may not have seen it, or not understood it.
+    """The theorems of a text, by tokens alone: Lean may not have seen or understood it.
 
-    Private ones only when asked for: nobody else can use them.
+    Private theorems are only included on request, because nobody else can use them.
     """
     found: list[Declaration] = []
     scopes: list[str] = []
@@ -108,17 +108,18 @@ def declarations(source: str, private: bool = False) -> list[Declaration]:
 
 
 def scope_names(name: str) -> list[str]:
-    """`namespace A.B` opens two scopes, which `end A.B` closes, or `end B` and `end A`."""
+    """Follow scopes: `namespace A.B` opens two, closed by `end A.B`, or by `end B` and `end A`."""
     return re.findall(r"«[^»]*»|[^.«»]+", name) or [""]
 
 
-def header(statement: Statement) -> str:
-    """Everything up to the place where `:= proof` belongs."""
+def header(statement: Statement, levels: Sequence[str] = ()) -> str:
+    """Everything before `:= proof`; `levels` are those of a library constant."""
     if isinstance(statement, Proposition):
         levels = f".{{{', '.join(statement.levels)}}}" if statement.levels else ""
         return f"theorem {GOAL_NAME}{levels} : {statement.text.strip()}"
     if isinstance(statement, LibraryConstant):
-        return f"theorem {GOAL_NAME} : type_of% @{statement.name}"
+        universes = f".{{{', '.join(levels)}}}" if levels else ""
+        return f"theorem {GOAL_NAME}{universes} : type_of% @{statement.name}{universes}"
     if isinstance(statement, FileHole):
         raise StatementError("a hole has no text of its own", hint="fill its file, and judge that")
     if isinstance(statement, Negation):
@@ -129,9 +130,9 @@ def header(statement: Statement) -> str:
 
 
 def strip_proof(statement: TheoremText) -> str:
-    """A theorem's text without the `:= sorry` that may follow it.
+    """A theorem's text without a `:= sorry` at its end.
 
-    A finished proof behind it is refused rather than dropped: it is not clear what is asked.
+    A finished proof is refused and not dropped, because the request would be unclear.
     """
     text = statement.source.rstrip()
     code_end = max((t.end for t in tokenize(text)), default=0)
@@ -146,7 +147,7 @@ def strip_proof(statement: TheoremText) -> str:
         )
     if not found and _proof_mark(tokens[start:]) is not None:
         raise StatementError(
-            "the theorem already has a proof", hint="leave `:= by sorry` to have it proved"
+            "the theorem already has a proof", hint="write `:= by sorry` to have it proved"
         )
     return text
 
@@ -167,8 +168,8 @@ class Proved:
 
 
 def split_proof(source: str) -> Proved:
-    """A text that ends with a theorem and its proof, taken apart."""
-    # Most proofs are much longer than their theorem, and need not be looked at.
+    """Split a text that ends with a theorem and its proof."""
+    # Most proofs are much longer than their theorems, and need not be scanned.
     words = list(_THEOREM.finditer(source))
     if len(words) == 1:
         for mark in islice(_MARK.finditer(source, words[0].end()), _TRIED):
@@ -178,7 +179,7 @@ def split_proof(source: str) -> Proved:
 
 
 def _split(source: str, until: str) -> Proved:
-    """`until` is how much of the text is looked at to find the theorem and its `:=`."""
+    """Only the text before `until` is scanned for the theorem and its `:=`."""
     found = declarations(until)
     if not found:
         raise StatementError("it has no theorem")
@@ -191,7 +192,7 @@ def _split(source: str, until: str) -> Proved:
 
 
 def _proof_mark(tokens: Sequence[Token]) -> int | None:
-    """Where a `:=` stands outside brackets, and not as part of a `let` or `have` in the type."""
+    """The positions of `:=` outside of brackets, except those of a `let` or `have` in the type."""
     depth = lets = 0
     for token in tokens:
         if token.text in CLOSERS:
@@ -207,18 +208,18 @@ def _proof_mark(tokens: Sequence[Token]) -> int | None:
     return None
 
 
-def _opening(statement: Statement) -> str:
-    """The header and `:= by`, on a line of its own where a comment would swallow it."""
-    text = header(statement)
+def _opening(statement: Statement, levels: Sequence[str]) -> str:
+    """The header and `:= by`, on a new line if a comment would swallow it."""
+    text = header(statement, levels)
     return f"{text}\n  := by" if "--" in text.rsplit("\n", 1)[-1] else f"{text} := by"
 
 
-def with_sorry(statement: Statement) -> str:
-    """The statement as a theorem that is left open."""
-    return f"{_opening(statement)} sorry\n"
+def with_sorry(statement: Statement, levels: Sequence[str] = ()) -> str:
+    """The statement as a theorem that ends in `sorry`."""
+    return f"{_opening(statement, levels)} sorry\n"
 
 
-def with_proof(statement: Statement, tactics: Sequence[str]) -> str:
+def with_proof(statement: Statement, tactics: Sequence[str], levels: Sequence[str] = ()) -> str:
     """The whole theorem. Each tactic keeps its own indentation below the block's."""
     steps = (textwrap.indent(textwrap.dedent(t).strip("\n"), "  ") for t in tactics)
-    return f"{_opening(statement)}\n" + "\n".join(steps) + "\n"
+    return f"{_opening(statement, levels)}\n" + "\n".join(steps) + "\n"

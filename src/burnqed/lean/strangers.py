@@ -1,7 +1,6 @@
-"""Files of strangers: what they are refused for before Lean sees them.
+"""Refuses untrusted files before Lean sees them, by their text alone.
 
-By their text alone. What is let through here passes Lean's own parse next (`repl/Gate.lean`), and what
-comes of it the judge.
+What passes here must then pass the gate on Lean's own parse (`repl/Gate.lean`), and the judge.
 """
 
 from __future__ import annotations
@@ -12,13 +11,13 @@ from burnqed.lean import rules
 
 
 def forbidden_import(imports: Sequence[str], reference: Sequence[str] | None) -> str:
-    """Why a file's imports rule it out; empty when they do not.
+    """Why a file's imports are refused; empty if they are fine.
 
-    A reference means what it means with its own imports; a file of its own needs no metaprograms.
+    A reference has its meaning only with its own imports. Other files need no metaprograms.
     """
     if reference is not None:
         more = [name for name in imports if name not in reference and name != "Init"]
-        return f"it imports {more[0]}, which the reference does not" if more else ""
+        return f"it imports {more[0]}, but the reference does not" if more else ""
     machinery = [name for name in imports if name.split(".")[0] == "Lean"]
     return f"it imports {machinery[0]}, which is Lean's own machinery" if machinery else ""
 
@@ -26,10 +25,10 @@ def forbidden_import(imports: Sequence[str], reference: Sequence[str] | None) ->
 def first_danger(
     source: str, trusted: str | None = None, *, notations: bool = False
 ) -> tuple[int, str] | None:
-    """Where a file would run code, as a line, and by what; a reason not to let Lean see it at all.
+    """The line where a file would run code, and the reason: Lean must not see such a file.
 
-    What a trusted text says in a line of its own may be said in that line again. A file's own
-    `notations` are let in where a trusted text says what its theorems have to mean.
+    A line of a trusted text may be repeated. A file's own `notations` are allowed if a trusted text
+    pins what its theorems mean.
     """
     found = next((v for v in _dangers(source, trusted) if not (notations and v.notation)), None)
     return (source.count("\n", 0, found.at) + 1, found.reason) if found else None

@@ -1,6 +1,6 @@
-"""What Lean says to write in place of a tactic that searches (`exact?`, `simp?`, `try?`).
+"""Lean's suggestions in place of a tactic that searches (`exact?`, `simp?`, `try?`).
 
-It says so in a message, to people:
+They come in a message for people:
 
     Try this:                                   Try these:
       [apply] refine Nat.le_antisymm ?_ ?_        [apply] grind
@@ -18,11 +18,11 @@ from collections.abc import Iterable
 
 _HEAD = re.compile(r"\s*Try (this|these):[ \t]*")
 _MARK = re.compile(r"[ ]{0,2}(\[\w+\]|•) ")
-_INDENT = 2  # of everything below the head
+_INDENT = 2  # of all lines below the first
 
 
 def suggestions(texts: Iterable[str]) -> tuple[str, ...]:
-    """The tactics that these messages suggest, in their order."""
+    """The tactics that these messages suggest, in order."""
     return tuple(tactic for text in texts for tactic in _of_message(text))
 
 
@@ -37,7 +37,7 @@ def _of_message(text: str) -> list[str]:
         if mark:
             found.append([line[mark.end() :]])
         else:
-            # The older form indents nothing but what the tactic itself does.
+            # The older form has no indentation besides the tactic's own.
             found[-1].append(line if len(found) == 1 else _outdent(line))
     return [tactic for tactic in map(_without_comments, found) if tactic]
 
@@ -47,7 +47,7 @@ def _outdent(line: str) -> str:
 
 
 def _without_comments(lines: list[str]) -> str:
-    """Up to the first line that is a comment: what the tactic would leave."""
+    """The lines before the first comment, which lists the remaining goals."""
     kept: list[str] = []
     for line in lines:
         if line.lstrip().startswith("--"):

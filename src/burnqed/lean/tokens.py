@@ -1,10 +1,9 @@
-"""Lean source as tokens, as far as a gatekeeper needs it: what is code, and what is only text.
+"""Lean source as tokens, as far as a gatekeeper needs: what is code, and what is only text.
 
-Comments are skipped (they nest), strings are one token, but code inside an interpolated string
-(`s!"{…}"`) is code. Identifiers keep their dots and lose their quotes («»), so that hiding a word
-behind either does not hide it. What Lean's own tokenizer would complain of is a token of the kind
-"broken". Nothing here decides anything; `rules` does, and Lean's parse of the same text is looked at
-again before it is elaborated (`repl/Gate.lean`).
+Comments are skipped (they nest), and strings are one token, but code inside an interpolated string
+(`s!"{…}"`) is code. Identifiers keep their dots and lose their quotes («»), so that neither can hide a
+word. Where Lean's own tokenizer would fail, the token has the kind "broken". Decisions are made by
+`rules`, and again on Lean's own parse before elaboration (`repl/Gate.lean`).
 """
 
 from __future__ import annotations
@@ -16,8 +15,8 @@ from typing import Literal, NamedTuple
 
 Kind = Literal["identifier", "number", "string", "symbol", "broken"]
 
-# A symbol is one character, except for these: rules speak of them, or their tail would look like
-# the beginning of a comment (`<--x` is `<-` and `-x`).
+# A symbol is one character, except for these: rules mention them, or their tail would look like the
+# beginning of a comment (`<--x` is `<-` and `-x`).
 LONG_SYMBOLS = (":=", "@[", "<-", "|-", "//", "\\/", "/\\")
 CLOSERS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "@[": "]", "⟦": "⟧", "⌊": "⌋"}
 MAX_INTERPOLATION = 3
@@ -37,9 +36,9 @@ class Token(NamedTuple):
     end: int
 
 
-@lru_cache(maxsize=4)  # a file and its reference are each looked at several times
+@lru_cache(maxsize=4)  # a file and its reference are each tokenized several times
 def tokenize(source: str) -> tuple[Token, ...]:
-    """All tokens outside comments. Never fails: what cannot be read is a symbol."""
+    """All tokens outside of comments. Never fails: anything unreadable is a symbol."""
     return tuple(_tokens(source, 0, len(source)))
 
 
@@ -86,7 +85,7 @@ def _tokens(source: str, at: int, end: int, depth: int = 0) -> Iterator[Token]:
 
 
 def _comment(source: str, at: int, end: int) -> tuple[int, Literal["comment", "broken"]]:
-    """As Lean reads it: the character behind `/-` never begins or ends anything."""
+    """Like in Lean, the character after `/-` never begins or ends anything."""
     depth = 1
     at += 3
     while at + 1 < end:
@@ -105,7 +104,7 @@ def _comment(source: str, at: int, end: int) -> tuple[int, Literal["comment", "b
 
 
 def _string(source: str, at: int, end: int, depth: int) -> tuple[int, Literal["string", "broken"]]:
-    """A string. One that is interpolated holds code in braces, and strings again in that."""
+    """A string. An interpolated one contains code in braces, which may contain strings again."""
     kind: Literal["string", "broken"] = "string"
     interpolated = _is_interpolated(source, at)
     if depth > MAX_INTERPOLATION:  # each level is read twice
@@ -126,12 +125,12 @@ def _string(source: str, at: int, end: int, depth: int) -> tuple[int, Literal["s
 
 
 def _is_interpolated(source: str, at: int) -> bool:
-    """Whether the string at `at` follows `s!` or the like; Lean allows a space between."""
+    """Whether the string at `at` follows `s!` or the like. Lean allows a space between."""
     return source[max(0, at - 80) : at].rstrip().endswith(("!", "dbg_trace"))
 
 
 def _brace_end(source: str, at: int, end: int, depth: int) -> int:
-    """Behind the brace that closes the one at `at`."""
+    """The position after the brace that closes the one at `at`."""
     braces = 0
     for token in _tokens(source, at, end, depth + 1):
         braces += {"{": 1, "}": -1}.get(token.text, 0)
@@ -149,13 +148,13 @@ def _raw_string(source: str, at: int, end: int) -> tuple[int, Literal["string", 
 
 
 def _character_end(source: str, at: int, end: int) -> int | None:
-    """The end of 'x' or '\\n'; a prime that is no character literal is part of nothing."""
+    """The end of 'x' or '\\n'. A prime that does not begin a character literal is a single symbol."""
     found = CHARACTER.match(source, at, end)
     return found.end() if found else None
 
 
 def _interpolated(source: str, at: int, end: int, depth: int) -> Iterator[Token]:
-    """The code between braces."""
+    """The tokens of code between braces."""
     while at < end:
         if source[at] == "{":
             stop = _brace_end(source, at, end, depth)
@@ -178,7 +177,7 @@ def _starts_identifier(char: str) -> bool:
 
 
 def _identifier(source: str, at: int, end: int) -> tuple[int, str]:
-    """The position behind a dotted name, and the name without quotes."""
+    """The position after a dotted name, and the name without quotes."""
     parts: list[str] = []
     while True:
         if at < end and source[at] == "«":

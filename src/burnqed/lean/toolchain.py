@@ -1,8 +1,8 @@
-"""Which Lean answers: the embedded one, a native one, or Pantograph's own REPL.
+"""Finds a Lean: the embedded one, a native one, or Pantograph's own REPL.
 
-A toolchain is a command line and an environment, nothing more: all three speak one protocol. The
-embedded Lean is always there; a native Lean on PATH or from elan is preferred when there is one, and
-is the way to Mathlib (inside a lake project). Nothing here starts a REPL.
+A toolchain is only a command line and an environment, because all three speak one protocol. The
+embedded Lean is always available. A native Lean on PATH or from elan is preferred, and gives access to
+Mathlib (inside a lake project). Nothing here starts a REPL.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from typing import Literal, get_args
 
 from burnqed.core.cache import cache_root
 from burnqed.core.errors import ConfigError, InputError, SetupError
+from burnqed.core.files import publish
 from burnqed.lean import repl
 from burnqed.lean.embedded import install, launch, package, snapshot
 from burnqed.lean.embedded.progress import Progress
@@ -30,13 +31,13 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 DEFAULT_MODULES = ("Init",)
 ASK_SECONDS = 600.0  # `lake env` may have to fetch a toolchain first
 _OPTION = re.compile(r"--[A-Za-z][\w.]*=.*")
-# Of the user's environment a native Lean needs these; the rest is none of its business.
+# The variables of the user's environment that a native Lean needs. It gets no others.
 INHERITED = ("PATH", "HOME", "ELAN_HOME", "LAKE_HOME", "TMPDIR", "LANG")
 
 
 @dataclass(frozen=True, slots=True)
 class Toolchain:
-    """A Lean that was found. `start` makes its command line; `launch` looks at what it is made of."""
+    """A Lean that was found. `launch` checks the arguments, and `start` makes the command line."""
 
     kind: Kind
     version: str
@@ -50,14 +51,14 @@ class Toolchain:
     def launch(
         self, modules: Sequence[str], options: Sequence[str] = (), seconds: float = BOOT_SECONDS
     ) -> LaunchSpec:
-        """How to start a REPL with these modules, by default Init, and options `--name=value`.
+        """The command that starts a REPL with modules, by default Init, and `--name=value` options.
 
-        The modules may come from anybody's file: nothing in them is an option, and what they take to
-        be set up ends after these seconds.
+        The modules may come from an untrusted file: they cannot contain options, and setting them up
+        is limited to these seconds.
         """
         for module in modules:
             if not is_module_name(module):
-                raise InputError(f"no module {module!r:.80}: that is no name of one")
+                raise InputError(f"{module!r:.80} is not the name of a module")
         for option in options:
             if not _OPTION.fullmatch(option):
                 raise InputError(f"unknown option {option}", hint="Lean's options are --name=value")
@@ -65,7 +66,7 @@ class Toolchain:
 
 
 def find(progress: Progress, kind: str | None = None, project: Path | None = None) -> Toolchain:
-    """The toolchain asked for; by default the best there is."""
+    """The requested toolchain; by default the best one available."""
     kind = kind or os.environ.get("BURN_QED_TOOLCHAIN") or None
     if kind is None:
         kind = "native" if project or native_lean() else "embedded"
@@ -74,10 +75,11 @@ def find(progress: Progress, kind: str | None = None, project: Path | None = Non
     if kind == "pantograph":
         return pantograph(project)
     if kind != "embedded":
-        raise ConfigError(f"no toolchain {kind!r}", hint=f"one of {', '.join(KINDS)}")
+        raise ConfigError(f"unknown toolchain {kind!r}", hint=f"one of {', '.join(KINDS)}")
     if project:
         raise ConfigError(
-            "the embedded Lean cannot run a lake project", hint="--toolchain native needs elan"
+            "the embedded Lean cannot run a lake project",
+            hint="use --toolchain native, which needs elan",
         )
     return embedded(progress)
 
@@ -86,7 +88,7 @@ def find(progress: Progress, kind: str | None = None, project: Path | None = Non
 
 
 def embedded(progress: Progress) -> Toolchain:
-    """The embedded Lean, set up now if it is not yet."""
+    """The embedded Lean, which is set up on first use."""
     installation = install.ensure(progress)
 
     def start(wanted: Wanted) -> LaunchSpec:
@@ -100,7 +102,7 @@ def embedded(progress: Progress) -> Toolchain:
 
 
 def native_lean() -> Path | None:
-    """`lean` on PATH, or where elan puts it."""
+    """`lean` on PATH or in elan's folder."""
     found = shutil.which("lean")
     if found:
         return Path(found)
@@ -109,18 +111,18 @@ def native_lean() -> Path | None:
 
 
 def native(project: Path | None = None) -> Toolchain:
-    """A native Lean; in a lake project, with what its packages provide."""
+    """A native Lean; in a lake project, with its packages."""
     lean = native_lean()
     if lean is None:
         raise SetupError(
-            "no native Lean on PATH or in ~/.elan", hint="install elan, or --toolchain embedded"
+            "no native Lean on PATH or in ~/.elan", hint="install elan, or use --toolchain embedded"
         )
     env = {name: os.environ[name] for name in INHERITED if name in os.environ}
     if project is not None:
         env |= _lake_environment(lean, project)
     version = _ask(lean, project, str(lean), "--version")
-    # elan's `lean` is a small program that chooses one; name the chosen one, so that it is Lean
-    # itself that the guard starts and that a kill reaches.
+    # elan's `lean` is a small program that chooses a Lean. Name the chosen one, so that the guard
+    # starts Lean itself, and a kill reaches it.
     prefix = Path(_ask(lean, project, str(lean), "--print-prefix"))
     binary = prefix / "bin" / "lean" if (prefix / "bin" / "lean").is_file() else lean
 
@@ -133,17 +135,16 @@ def native(project: Path | None = None) -> Toolchain:
 
 
 def _repl_file() -> Path:
-    """The REPL as one file, named by its content so that versions do not disturb each other."""
+    """The REPL as one file, named by its content, so that versions can coexist."""
     source = repl.source()
     path = cache_root() / "repl" / f"Repl-{repl.digest()}.lean"
     if not path.is_file() or path.read_text(encoding="utf-8") != source:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        install.write_last(path, source)
+        publish(path, source)
     return path
 
 
 def _lake_environment(lean: Path, project: Path) -> dict[str, str]:
-    """What `lake env` would set."""
+    """The variables that `lake env` sets."""
     if not any((project / name).is_file() for name in ("lakefile.lean", "lakefile.toml")):
         raise ConfigError(f"{project} is not a lake project", hint="it has no lakefile")
     printed = _ask(lean, project, str(lean.with_name("lake")), "env")
@@ -172,10 +173,12 @@ def _ask(lean: Path, project: Path | None, *command: str) -> str:
 
 
 def pantograph(project: Path | None = None) -> Toolchain:
-    """Pantograph's own REPL, for those who have it. It cannot judge (it has no `qed.verify`)."""
+    """Pantograph's own REPL, if installed. It cannot judge (it has no `qed.verify`)."""
     found = shutil.which("pantograph-repl")
     if found is None:
-        raise SetupError("no pantograph-repl on PATH", hint="--toolchain embedded needs nothing")
+        raise SetupError(
+            "no pantograph-repl on PATH", hint="use --toolchain embedded, which is always available"
+        )
     where = Path(found)
     env = {name: os.environ[name] for name in INHERITED if name in os.environ}
     lean = native_lean()

@@ -9,14 +9,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Literal
+
+from msgspec import UNSET
 
 from burnqed.core.types import Goal
-from burnqed.lean import protocol
+from burnqed.lean import replies, requests
 from burnqed.lean.outline import BadCommand
 from burnqed.lean.pool import Worker
-from burnqed.lean.protocol import Reply, read_goals
-from burnqed.lean.strict import a_bool, a_str, an_int, strictly, tuple_of
+from burnqed.lean.protocol import goals_of
 
 Form = Literal["tactics", "term", "equations", "other"]
 
@@ -100,63 +101,69 @@ async def trace_file(
     knows that they are right.
     """
     since = len(text[:start].encode())
-    line = protocol.request_line("qed.trace", file=text, full=full, **{"from": since})
-    reply = await worker.request(line, seconds)
-    protocol.raise_if_refused(reply)
-    return strictly(lambda reply: _read(reply, _places(text)), reply)
+    reply = await worker.request(requests.TraceFile(text, since, full).line, seconds)
+    return replies.placed(reply, replies.Traced, lambda told: _read(told, places(text)))
 
 
-def _places(text: str) -> Callable[[Any], int]:
+def places(text: str) -> Callable[[int], int]:
     """From bytes to characters."""
     if text.isascii():
-        return an_int
+        return lambda byte: byte
     starts = {
         byte: at for at, byte in enumerate(accumulate((len(c.encode()) for c in text), initial=0))
     }
-    return lambda byte: starts[an_int(byte)]
+    return lambda byte: starts[byte]
 
 
-def _read(reply: Reply, place: Callable[[Any], int]) -> TracedFile:
-    def span(told: Any) -> tuple[int, int]:
-        start, end = map(place, told)
+def written_proof(one: replies.Declared, place: Callable[[int], int]) -> WrittenProof | None:
+    """The proof of a theorem, if it has one that can be replayed."""
+
+    def span(boundary: tuple[int, int]) -> tuple[int, int]:
+        start, end = map(place, boundary)
         return start, end
 
-    def tactic(told: Any) -> Tactic:
-        return Tactic(a_str(told["kind"]), *span(told["boundary"]), tuple_of(block, told["blocks"]))
+    def tactic(one: replies.TracedTactic) -> Tactic:
+        return Tactic(one.kind, *span(one.boundary), tuple(map(block, one.blocks)))
 
-    def block(told: Any) -> Block:
-        start, end = span(told["boundary"])
-        kind, within = a_str(told["kind"]), a_str(told["within"])
-        return Block(kind, start, end, within, place(told["from"]), tuple_of(tactic, told["tactics"]))
+    def block(one: replies.TracedBlock) -> Block:
+        start, end = span(one.boundary)
+        tactics = tuple(map(tactic, one.tactics))
+        return Block(one.kind, start, end, one.within, place(one.from_), tactics)
 
-    def proof(told: Any) -> WrittenProof | None:
-        if "form" not in told:
-            return None
-        form: Form = told["form"]
-        helpers = tuple_of(tactic, told["helpers"])
-        return WrittenProof(form, block(told["proof"]), helpers, a_bool(told["more"]))
+    if one.form is UNSET:
+        return None
+    if one.proof is UNSET or one.helpers is UNSET or one.more is UNSET:
+        raise ValueError("a form without a proof")
+    return WrittenProof(one.form, block(one.proof), tuple(map(tactic, one.helpers)), one.more)
 
-    def theorem(told: Any) -> TracedTheorem:
-        start, end = span(told["boundary"])
-        state = told.get("stateId")
+
+def bad_command(one: replies.Stretch, place: Callable[[int], int]) -> BadCommand:
+    start, end = map(place, one.boundary)
+    return BadCommand(start, end, one.desc)
+
+
+def _read(told: replies.Traced, place: Callable[[int], int]) -> TracedFile:
+    def span(boundary: tuple[int, int]) -> tuple[int, int]:
+        start, end = map(place, boundary)
+        return start, end
+
+    def theorem(one: replies.TracedTheorem) -> TracedTheorem:
+        start, end = span(one.boundary)
         return TracedTheorem(
-            name=a_str(told["name"]),
+            name=one.name,
             start=start,
             end=end,
-            cut=span(told["cut"]),
-            signature_end=place(told["signatureEnd"]),
-            private=a_bool(told["private"]),
-            example=span(told["example"]) if told["example"] else None,
-            error=a_str(told["error"] or ""),
-            proof=proof(told),
-            state=None if state is None else an_int(state),
-            goals=() if state is None else read_goals({"goals": told["goals"]}),
-            problem=a_str(told.get("problem", "")),
-            assumed=a_bool(told["assumed"]),
+            cut=span(one.cut),
+            signature_end=place(one.signature_end),
+            private=one.private,
+            example=span(one.example) if one.example else None,
+            error=one.error or "",
+            proof=written_proof(one, place),
+            state=one.state_id,
+            goals=() if one.state_id is None else goals_of(one.goals),
+            problem=one.problem,
+            assumed=one.assumed,
         )
 
-    def bad(told: Any) -> BadCommand:
-        start, end = span(told["boundary"])
-        return BadCommand(start, end, a_str(told["desc"]))
-
-    return TracedFile(tuple_of(theorem, reply["theorems"]), tuple_of(bad, reply["errors"]))
+    bad = tuple(bad_command(one, place) for one in told.errors)
+    return TracedFile(tuple(map(theorem, told.theorems)), bad)

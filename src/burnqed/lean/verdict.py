@@ -1,4 +1,4 @@
-"""What the judge says of one theorem."""
+"""The judge's verdict on one theorem."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ Level = Literal["text", "compiled", "kernel", "judged"]
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What became of one theorem. `level` is how far it came; `reason` is empty when accepted.
+    """The verdict on one theorem. `level` is the level it reached; `reason` is empty if accepted.
 
-    `axioms` are all that it rests on, or None where that is not known: a library that was loaded
-    without its proofs does not say what its theorems rest on. `axioms_seen` are those that were met.
-    `heartbeats` is what Lean took for its command, in the thousands of the option `maxHeartbeats`: a
-    proof that takes more than Lean's default compiles elsewhere only below a `set_option`.
+    `axioms` are all axioms that it uses, or None if not known: a library loaded without proofs does not
+    show which axioms its theorems use. `axioms_seen` are those that were found. `heartbeats` is what
+    Lean took for its command, in units of the option `maxHeartbeats`: a proof that takes more than
+    Lean's default compiles elsewhere only after a `set_option`.
     """
 
     theorem: str
@@ -34,7 +34,7 @@ class Verdict:
 
     @property
     def rests_on(self) -> str:
-        """Its axioms in words; never "none" where that is not known."""
+        """Its axioms in words; "none" only if that is known."""
         seen = ", ".join(self.axioms_seen)
         if self.axioms is None:
             return f"at least {seen}" if seen else "not known"

@@ -17,7 +17,7 @@ from burnqed.core.errors import InputError, NetworkError, SetupError
 from burnqed.policy.models import smollm2
 from burnqed.policy.models.names import BEST, exists, is_hub_name
 from burnqed.policy.models.strict import MODELS
-from burnqed.policy.prompt import FORMATS, PromptSettings, prompt_text, start_ids, tactic_of
+from burnqed.policy.prompt import PromptSettings, prompt_text, start_ids, tactic_of
 
 # Why a pair cannot be learnt; empty where it can.
 Unfit = Literal["", "prompt_tokens", "tactic_tokens", "ends_tactic"]
@@ -38,7 +38,7 @@ class Lengths:
 
     def unfit(self, settings: PromptSettings, pairs: Sequence[tuple[str, str]]) -> Sequence[Unfit]:
         """Of each state and tactic, what is wrong with it as an example in this prompt."""
-        format = FORMATS[settings.format]
+        format = settings.shape
         prompts = [prompt_text(format, state) for state, _ in pairs]
         long_prompts = self._longer(prompts, settings.prompt_tokens - self.start)
         # A tactic has a token more, which ends it.
@@ -53,7 +53,12 @@ class Lengths:
 
     def _longer(self, texts: Sequence[str], limit: int) -> list[bool]:
         """Which have more tokens than that. A token has a byte or more: short texts need no count."""
-        asked = [i for i, text in enumerate(texts) if len(text.encode()) + _MARGIN > limit]
+        most = (limit - _MARGIN) // 4  # characters that cannot have more bytes, so most need no look
+        asked = [
+            i
+            for i, text in enumerate(texts)
+            if len(text) > most and len(text.encode()) + _MARGIN > limit
+        ]
         longer = [False] * len(texts)
         for place, tokens in zip(asked, self.count([texts[i] for i in asked]), strict=True):
             longer[place] = tokens > limit

@@ -12,25 +12,23 @@ Log-probabilities are to be those of temperature 1. vLLM gives these unless told
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from burnqed.core.errors import InputError, ServerError
 from burnqed.policy.candidates import Sample
-from burnqed.policy.http import JsonClient, key_from, path_of, together
+from burnqed.policy.http import path_of, together
 from burnqed.policy.prompt import FORMATS
-from burnqed.policy.sampled import Answer, Request
+from burnqed.policy.sampled import Request
 from burnqed.policy.served import (
     PROBE,
     SEEDS,
-    Batches,
     Served,
+    ServedSampler,
+    Sleep,
     prompt_for,
-    require_samples,
-    sample_of,
     seed_for,
-    served_model,
     unusable,
 )
 
@@ -55,32 +53,15 @@ class OpenAIConfig(Served):
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-class OpenAISampler:
+class OpenAISampler(ServedSampler[OpenAIConfig]):
     """The `Sampler` over an OpenAI-compatible server."""
 
-    def __init__(
-        self,
-        config: OpenAIConfig,
-        *,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-    ) -> None:
-        self.config = config
-        self.settings = config.settings
-        self.concurrency = config.concurrency
-        self.largest = config.largest
+    def __init__(self, config: OpenAIConfig, *, sleep: Sleep = asyncio.sleep) -> None:
         url = config.url.rstrip("/")
-        url = url if path_of(url) else f"{url}/v1"
-        self._client = JsonClient(url, config.limits, key=key_from(KEY), sleep=sleep)
-        self._url = self._client.url + _PATH
-        self._batches = Batches(config, self._ask)
+        super().__init__(config, url if path_of(url) else f"{url}/v1", _PATH, KEY, sleep)
         self._model = config.model
         self._batched = config.batched is not False
         self._free = asyncio.Semaphore(_AT_ONCE)
-
-    async def check(self) -> tuple[str, ...]:
-        """Raises if the server cannot be searched with; returns what is worth telling the user."""
-        with self._client.hurried():
-            return await self._check()
 
     async def _check(self) -> tuple[str, ...]:
         names = await self._find_model()
@@ -109,18 +90,9 @@ class OpenAISampler:
             raise InputError(last.message, hint=hint) from last
         raise last
 
-    async def sample(self, requests: Sequence[Request]) -> Sequence[Answer]:
-        require_samples(requests)
-        if self._model is None:
-            await self._find_model()
-        return await self._batches.sample(requests)
-
-    async def close(self) -> None:
-        await self._client.close()
-
     async def _find_model(self) -> list[str]:
         """Which model is asked, if nobody said; and the names that the server lists."""
-        self._model, names = await served_model(self._client, "/models", self.config)
+        self._model, names = await self._served_model("/models")
         if self._model is None:
             hint = f"it serves {_listed(names)}"
             raise InputError(f"{self._client.url} needs the name of a model", hint=hint)
@@ -129,6 +101,8 @@ class OpenAISampler:
     async def _ask(
         self, prompts: Sequence[str], requests: Sequence[Request], more: Mapping[str, Any] = _NOTHING
     ) -> list[list[Sample]]:
+        if self._model is None:
+            await self._find_model()
         if not self._batched:
             return await self._one_by_one(prompts, requests, more)
         groups: dict[tuple[int, float], list[int]] = {}
@@ -204,7 +178,7 @@ class OpenAISampler:
     def _one(self, choice: dict[str, Any]) -> Sample:
         text, reason = choice.get("text"), choice.get("finish_reason")
         if not self.config.logprobs:
-            return sample_of(self._url, text, reason, [0.0])
+            return self._sampled(text, reason, [0.0])
         values = _logprobs(choice)
         if values is None and text == "":
             values = []  # llama.cpp tells nothing about a tactic that ends before it begins
@@ -214,7 +188,7 @@ class OpenAISampler:
                 "a completion came without log-probabilities",
                 "turn them on in the server; or take all samples for equally likely: --no-logprobs",
             )
-        return sample_of(self._url, text, reason, values)
+        return self._sampled(text, reason, values)
 
     async def _warnings(self) -> tuple[str, ...]:
         """Temperature 0 is computed as 1, so the likeliest token's log-probability tells them apart."""

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
 from burnqed.core.errors import InputError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish
 
+DIALECTS = ("core", "mathlib")
 SETTINGS = "burn_qed.json"  # beside a model's weights: how it was trained to be asked
 
 
@@ -47,17 +48,32 @@ FORMATS = {
 
 @dataclass(frozen=True, slots=True)
 class PromptSettings:
-    """How a model is asked; kept with it, so that nobody has to remember."""
+    """How a model is asked; kept with it, so that nobody has to remember.
+
+    `dialect`, if it is not empty, is a tag in front of the state: whether tactics that only Mathlib has
+    may be said. A model that was trained on both is shown either.
+    """
 
     format: str = "deepseek"
     prompt_tokens: int = 1920
     tactic_tokens: int = 128
+    dialect: str = ""
 
     def __post_init__(self) -> None:
+        if self.dialect not in ("", *DIALECTS):
+            raise InputError(f"no dialect {self.dialect}", hint=f"one of {', '.join(DIALECTS)}")
         if self.format not in FORMATS:
             raise InputError(f"no prompt format {self.format}", hint=f"one of {', '.join(FORMATS)}")
         if self.prompt_tokens < 1 or self.tactic_tokens < 2:
             raise InputError("a prompt has at least one token, a tactic and its end at least two")
+
+    @property
+    def shape(self) -> Format:
+        """The text around a state, with the tag if there is one."""
+        format = FORMATS[self.format]
+        if not self.dialect:
+            return format
+        return replace(format, before=f"{format.before}tactics: {self.dialect}\n")
 
     @property
     def max_length(self) -> int:
@@ -70,7 +86,10 @@ def read_settings(directory: Path) -> PromptSettings | None:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))["prompt"]
         return PromptSettings(
-            content["format"], int(content["prompt_tokens"]), int(content["tactic_tokens"])
+            content["format"],
+            int(content["prompt_tokens"]),
+            int(content["tactic_tokens"]),
+            content.get("dialect", ""),
         )
     except FileNotFoundError:
         return None
@@ -84,7 +103,8 @@ def read_settings(directory: Path) -> PromptSettings | None:
 
 def write_settings(directory: Path, settings: PromptSettings) -> None:
     """Keep beside a model how it is asked."""
-    publish(directory / SETTINGS, json.dumps({"prompt": asdict(settings)}, indent=2) + "\n")
+    told = {key: value for key, value in asdict(settings).items() if value != ""}  # no tag, no line
+    publish(directory / SETTINGS, json.dumps({"prompt": told}, indent=2) + "\n")
 
 
 # ------------------------------------------------------------------------------------ text
@@ -127,7 +147,7 @@ def prompt_ids(tokenizer: Tokenizer, settings: PromptSettings, state: str) -> li
     Of a state that is too long the last goals go first, then the first hypotheses of what is left,
     and of a target that is too long its end: a tactic works on the first goal's target.
     """
-    format = FORMATS[settings.format]
+    format = settings.shape
     start = start_ids(tokenizer)
 
     def encode(part: str) -> list[int]:

@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Sequence
+from abc import ABC, abstractmethod
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Protocol
+from typing import Any, Generic, TypeVar
 
 from burnqed.core.errors import InputError, PromptRefused, ServerError
 from burnqed.policy.candidates import Sample
-from burnqed.policy.http import JsonClient, Limits, Refused, together
-from burnqed.policy.prompt import FORMATS, PromptSettings, prompt_text, shortened
+from burnqed.policy.http import JsonClient, Limits, Refused, key_from, together
+from burnqed.policy.prompt import PromptSettings, prompt_text, shortened
 from burnqed.policy.sampled import Answer, Request
 
 PROBE = "⊢ True"  # the state that a server is tried with before anything depends on it
@@ -46,12 +47,16 @@ class Served:
             raise InputError("concurrency, batch size and bytes per token are above 0")
 
 
+S = TypeVar("S", bound=Served)
+Sleep = Callable[[float], Awaitable[object]]
+
+
 def prompt_for(served: Served, state: str, halvings: int = 0) -> str:
     """The prompt for a state, shortened as in training where it would be too long.
 
     And then to a half of its bytes, so many times.
     """
-    format = FORMATS[served.settings.format]
+    format = served.settings.shape
     most = served.settings.prompt_tokens * served.bytes_per_token
     if halvings:
         most = min(most, len(prompt_text(format, state).encode())) / 2**halvings
@@ -62,27 +67,49 @@ def prompt_for(served: Served, state: str, halvings: int = 0) -> str:
     return prompt_text(format, state if fits(state) else shortened(state, fits))
 
 
-class Ask(Protocol):
-    """One question to a server: a prompt for each request. Raises `Refused` if one is refused."""
+class ServedSampler(ABC, Generic[S]):
+    """The `Sampler` over a model server, at `path` of which tactics are asked for.
 
-    async def __call__(
-        self, prompts: Sequence[str], requests: Sequence[Request]
-    ) -> list[list[Sample]]: ...
-
-
-class Batches:
-    """Batches of requests, of which the server may refuse some: one must not take the others with it.
-
-    Only the server knows how many tokens a prompt has, and a state may have more of them than its bytes
-    let one expect, long numerals for instance. Such a state is asked with less of it. One that is
-    refused all the same has its error in its place.
+    Of a batch of requests the server may refuse some, and one must not take the others with it. Only
+    the server knows how many tokens a prompt has, and a state may have more of them than its bytes let
+    one expect, long numerals for instance. Such a state is asked with less of it. One that is refused
+    all the same has its error in its place.
     """
 
-    def __init__(self, served: Served, ask: Ask) -> None:
-        self._served, self._ask = served, ask
+    def __init__(self, config: S, url: str, path: str, key: str, sleep: Sleep) -> None:
+        self.config = config
+        self.settings = config.settings
+        self.concurrency = config.concurrency
+        self.largest = config.largest
+        self._client = JsonClient(url, config.limits, key=key_from(key), sleep=sleep)
+        self._url = self._client.url + path
+
+    @abstractmethod
+    async def _check(self) -> tuple[str, ...]: ...
+
+    @abstractmethod
+    async def _ask(self, prompts: Sequence[str], requests: Sequence[Request]) -> list[list[Sample]]:
+        """One question: a prompt for each request. Raises `Refused` if one is refused."""
+
+    async def check(self) -> tuple[str, ...]:
+        """Raises if the server cannot be searched with; returns what is worth telling the user."""
+        with self._client.hurried():
+            return await self._check()
+
+    async def close(self) -> None:
+        await self._client.close()
 
     async def sample(self, requests: Sequence[Request]) -> Sequence[Answer]:
-        """The samples of each request. Raises if the server refuses them whatever the state."""
+        """The samples of each request. Raises if the server refuses them whatever the state.
+
+        A server cannot list what is likeliest: at temperature 0 it would say one thing n times.
+        """
+        if any(request.temperature <= 0 and request.n > 1 for request in requests):
+            raise InputError(
+                "a model server samples: at temperature 0 it has one candidate for a state, not "
+                "several",
+                hint="give a --temperature above 0, such as 1",
+            )
         try:
             return await self._once(requests)
         except Refused as error:
@@ -94,7 +121,7 @@ class Batches:
             return await self._otherwise(requests, 0, error)
 
     async def _once(self, requests: Sequence[Request], halvings: int = 0) -> list[list[Sample]]:
-        prompts = [prompt_for(self._served, request.state, halvings) for request in requests]
+        prompts = [prompt_for(self.config, request.state, halvings) for request in requests]
         return await self._ask(prompts, requests)
 
     async def _some(self, requests: Sequence[Request], halvings: int) -> Sequence[Answer]:
@@ -112,12 +139,58 @@ class Batches:
             halves = (requests[:middle], requests[middle:])
             answers = await together(*(self._some(half, halvings) for half in halves))
             return [samples for answer in answers for samples in answer]
-        empty = prompt_text(FORMATS[self._served.settings.format], "")
-        shorter = prompt_for(self._served, requests[0].state, halvings + 1)
+        empty = prompt_text(self.settings.shape, "")
+        shorter = prompt_for(self.config, requests[0].state, halvings + 1)
         if halvings < _HALVINGS and shorter != empty:
             return await self._some(requests, halvings + 1)
         what = f"the server refuses a state, however short it is made: {error.message}"
         return [PromptRefused(what, hint="serve the model with a longer context")]
+
+    def _sampled(self, text: Any, reason: Any, logprobs: Any) -> Sample:
+        """One completion and the log-probabilities of its tokens, checked."""
+        if not isinstance(text, str):
+            raise unusable(self._url, f"a completion is {text!r:.60}, not text")
+        if reason not in ("stop", "length"):
+            raise unusable(
+                self._url, f"a completion ended with {reason!r:.200}", "the server's log says more"
+            )
+        if not isinstance(logprobs, list):
+            raise unusable(self._url, f"log-probabilities are {logprobs!r:.60}, not a list")
+        if not logprobs and text:
+            raise unusable(self._url, f"no log-probabilities for {text!r:.60}")
+        for value in logprobs:
+            number = isinstance(value, int | float) and not isinstance(value, bool)
+            if not number or not math.isfinite(value) or value > _ROUNDING:
+                raise unusable(self._url, f"the log-probability of a token is {value!r:.60}")
+        return Sample(text, min(0.0, math.fsum(logprobs)), len(logprobs), reason == "stop")
+
+    async def _served_model(self, path: str) -> tuple[str | None, list[str]]:
+        """The model to ask for, and all names that the server lists.
+
+        A name that is not listed is no error yet, and neither is it that nothing can be listed while a
+        name was given: some servers list other things than what they serve.
+        """
+        served, url = self.config, self._client.url + path
+        try:
+            answer = await self._client.get(path)
+        except (InputError, ServerError):
+            if served.model is None:
+                raise
+            answer = {"data": []}
+        entries = answer.get("data") if isinstance(answer, dict) else None
+        if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
+            raise unusable(url, f"a list of models was expected, not {answer!r:.100}")
+        names = [str(entry.get("id")) for entry in entries]
+        model = served.model or (names[0] if len(names) == 1 else None)
+        length = next((e.get("max_model_len") for e in entries if e.get("id") == model), None)
+        if isinstance(length, int) and length < served.settings.max_length:
+            raise InputError(
+                f"{model} is served for {length} tokens at most; a prompt and a tactic here have up to "
+                f"{served.settings.max_length}",
+                hint="start the server with a longer context, or ask with fewer tokens: "
+                "--prompt-tokens and --tactic-tokens",
+            )
+        return model, names
 
 
 def seed_for(request: Request, draw: int = 0) -> int:
@@ -126,63 +199,8 @@ def seed_for(request: Request, draw: int = 0) -> int:
     return int.from_bytes(digest[:8], "big") % SEEDS
 
 
-def require_samples(requests: Sequence[Request]) -> None:
-    """A server cannot list what is likeliest: at temperature 0 it would say one thing n times."""
-    if any(request.temperature <= 0 and request.n > 1 for request in requests):
-        raise InputError(
-            "a model server samples: at temperature 0 it has one candidate for a state, not several",
-            hint="give a --temperature above 0, such as 1",
-        )
-
-
 def unusable(url: str, what: str, hint: str = "") -> ServerError:
     """An answer that came whole and is not what was asked for. Asking again would not change that."""
     return ServerError(
         f"{url}: {what}", hint=hint or "is this the server that is meant, and up to date?"
     )
-
-
-def sample_of(url: str, text: Any, reason: Any, logprobs: Any) -> Sample:
-    """One completion and the log-probabilities of its tokens, checked."""
-    if not isinstance(text, str):
-        raise unusable(url, f"a completion is {text!r:.60}, not text")
-    if reason not in ("stop", "length"):
-        raise unusable(url, f"a completion ended with {reason!r:.200}", "the server's log says more")
-    if not isinstance(logprobs, list):
-        raise unusable(url, f"log-probabilities are {logprobs!r:.60}, not a list")
-    if not logprobs and text:
-        raise unusable(url, f"no log-probabilities for {text!r:.60}")
-    for value in logprobs:
-        number = isinstance(value, int | float) and not isinstance(value, bool)
-        if not number or not math.isfinite(value) or value > _ROUNDING:
-            raise unusable(url, f"the log-probability of a token is {value!r:.60}")
-    return Sample(text, min(0.0, math.fsum(logprobs)), len(logprobs), reason == "stop")
-
-
-async def served_model(client: JsonClient, path: str, served: Served) -> tuple[str | None, list[str]]:
-    """The model to ask for, and all names that the server lists.
-
-    A name that is not listed is no error yet, and neither is it that nothing can be listed while a name
-    was given: some servers list other things than what they serve.
-    """
-    url = client.url + path
-    try:
-        answer = await client.get(path)
-    except (InputError, ServerError):
-        if served.model is None:
-            raise
-        answer = {"data": []}
-    entries = answer.get("data") if isinstance(answer, dict) else None
-    if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-        raise unusable(url, f"a list of models was expected, not {answer!r:.100}")
-    names = [str(entry.get("id")) for entry in entries]
-    model = served.model or (names[0] if len(names) == 1 else None)
-    length = next((e.get("max_model_len") for e in entries if e.get("id") == model), None)
-    if isinstance(length, int) and length < served.settings.max_length:
-        raise InputError(
-            f"{model} is served for {length} tokens at most; a prompt and a tactic here have up to "
-            f"{served.settings.max_length}",
-            hint="start the server with a longer context, or ask with fewer tokens: "
-            "--prompt-tokens and --tactic-tokens",
-        )
-    return model, names

@@ -13,26 +13,15 @@ SGLANG_RETURN_ORIGINAL_LOGPROB=1 in its environment; a request cannot ask for it
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from burnqed.core.errors import InputError
 from burnqed.policy.candidates import Sample
-from burnqed.policy.http import JsonClient, key_from
 from burnqed.policy.prompt import FORMATS
-from burnqed.policy.sampled import Answer, Request
-from burnqed.policy.served import (
-    PROBE,
-    Batches,
-    Served,
-    prompt_for,
-    require_samples,
-    sample_of,
-    seed_for,
-    served_model,
-    unusable,
-)
+from burnqed.policy.sampled import Request
+from burnqed.policy.served import PROBE, Served, ServedSampler, Sleep, prompt_for, seed_for, unusable
 
 KEY = "SGLANG_API_KEY"  # the environment variable with what the server's --api-key wants
 _PATH = "/generate"
@@ -46,31 +35,15 @@ class SglangConfig(Served):
     url: str = "http://127.0.0.1:30000"
 
 
-class SglangSampler:
+class SglangSampler(ServedSampler[SglangConfig]):
     """The `Sampler` over an SGLang server."""
 
-    def __init__(
-        self,
-        config: SglangConfig,
-        *,
-        sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
-    ) -> None:
-        self.config = config
-        self.settings = config.settings
-        self.concurrency = config.concurrency
-        self.largest = config.largest
-        self._client = JsonClient(config.url, config.limits, key=key_from(KEY), sleep=sleep)
-        self._url = self._client.url + _PATH
-        self._batches = Batches(config, self._ask)
-
-    async def check(self) -> tuple[str, ...]:
-        """Raises if the server cannot be searched with; returns what is worth telling the user."""
-        with self._client.hurried():
-            return await self._check()
+    def __init__(self, config: SglangConfig, *, sleep: Sleep = asyncio.sleep) -> None:
+        super().__init__(config, config.url, _PATH, KEY, sleep)
 
     async def _check(self) -> tuple[str, ...]:
         wanted = self.config.model
-        _, names = await served_model(self._client, "/v1/models", self.config)
+        _, names = await self._served_model("/v1/models")
         if wanted is not None and names and wanted not in names:
             raise InputError(
                 f"{self._client.url} does not serve {wanted}", hint=f"it serves {', '.join(names)}"
@@ -92,10 +65,6 @@ class SglangSampler:
             "with SGLANG_RETURN_ORIGINAL_LOGPROB=1 in its environment",
         )
 
-    async def sample(self, requests: Sequence[Request]) -> Sequence[Answer]:
-        require_samples(requests)
-        return await self._batches.sample(requests)
-
     async def _ask(self, prompts: Sequence[str], requests: Sequence[Request]) -> list[list[Sample]]:
         shared = [prompt for prompt, request in zip(prompts, requests, strict=True) if request.n > 1]
         if shared:
@@ -105,9 +74,6 @@ class SglangSampler:
         params = [self._params(request, draw) for request in requests for draw in range(request.n)]
         answers = iter(await self._generate(text, params))
         return [[self._sample(next(answers)) for _ in range(request.n)] for request in requests]
-
-    async def close(self) -> None:
-        await self._client.close()
 
     def _params(self, request: Request, draw: int) -> dict[str, Any]:
         """All that shapes the distribution is said: the server's defaults may come from the model."""
@@ -145,7 +111,7 @@ class SglangSampler:
         reason = about.get("finish_reason")
         kind = reason.get("type") if isinstance(reason, dict) else None
         ended = kind if kind in ("stop", "length") else reason  # else with the server's own words
-        return sample_of(self._url, answer.get("text"), ended, [token[0] for token in tokens])
+        return self._sampled(answer.get("text"), ended, [token[0] for token in tokens])
 
 
 def _top(answer: Any) -> float | None:

@@ -1,1 +1,1 @@
-"""The prover, assembled: toolchain, policy, value, search and judge out of one configuration."""
+"""The prover: toolchain, policy, value model, search and judge, assembled from one configuration."""

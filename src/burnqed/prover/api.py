@@ -1,4 +1,4 @@
-"""The public functions: prove, check, evaluate, compare. They work inside a running event loop."""
+"""The public functions prove, check, evaluate and compare. They also work in a running event loop."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import msgspec
 
 from burnqed.core.config import build, validated
 from burnqed.core.errors import InfrastructureError, InputError, StatementError
+from burnqed.core.watching import Quiet, Watcher
 from burnqed.data.index import TheoremIndex, parse_index
 from burnqed.evaluation.compare import Comparison
 from burnqed.evaluation.compare import compare as compare_results
@@ -22,15 +23,14 @@ from burnqed.prover.loops import outside
 from burnqed.prover.results import Result, refused
 from burnqed.prover.task import Task, refuse_danger, task_of
 from burnqed.prover.warm import Prover, configuration
-from burnqed.prover.watching import Quiet, Watcher
 
 Theorems = str | Path | Mapping[str, str] | TheoremIndex
 
 
 def prove(statement: str | Path, config: Config | None = None, **settings: Any) -> Result:
-    """Prove a proposition, a `theorem`, or all `sorry`s of a text; a `Path` is a file with such a text.
+    """Prove a proposition or a `theorem`, or fill all `sorry`s of a text or of the file at a `Path`.
 
-    The settings are those of `Config`. A `Prover` proves many without starting Lean each time.
+    The settings are those of `Config`. A `Prover` proves many statements and starts Lean only once.
     """
     task, wanted = task_of(statement), configuration(config, settings)
     try:
@@ -42,7 +42,7 @@ def prove(statement: str | Path, config: Config | None = None, **settings: Any) 
 
 
 async def prove_async(statement: str | Path, config: Config | None = None, **settings: Any) -> Result:
-    """The same as `prove`, in the running event loop."""
+    """Like `prove`, in the running event loop."""
     task, wanted = task_of(statement), configuration(config, settings)
     try:
         wanted = _for(task, wanted)
@@ -53,7 +53,7 @@ async def prove_async(statement: str | Path, config: Config | None = None, **set
 
 
 def _for(task: Task, config: Config) -> Config:
-    """With what the text imports, once that is known to be harmless; one statement needs one Lean."""
+    """The settings with the text's imports, once these are known to be harmless."""
     refuse_danger(task, trust=config.trust)
     imports = tuple(dict.fromkeys([*config.imports, *task.source.imports]))
     workers = config.workers if task.has_holes else 1
@@ -65,7 +65,7 @@ def check(
 ) -> Checked:
     """The judge's verdicts on the theorems of a text; a `Path` is a file.
 
-    `against` is a trusted text whose theorems end in `sorry`: the text must prove exactly those. The
+    `against` is a trusted text of theorems that end in `sorry`. The text must prove exactly these. The
     settings are those of `LeanConfig`.
     """
     config = build(LeanConfig, settings)
@@ -81,15 +81,17 @@ def evaluate(
     watcher: Watcher | None = None,
     **settings: Any,
 ) -> IterationResult:
-    """How many theorems of a set are proved, at each budget.
+    """Evaluate a set of theorems: how many are proved within each budget.
 
-    The set is a benchmark's name, an index file, or statements by their names. `out` keeps every search
-    and can be gone on with (`resume`); without it nothing is kept. The settings are those of
-    `EvalConfig`.
+    The set is a benchmark's name, an index file, or a mapping from names to statements. `out` keeps
+    every search, and `resume` continues there. Without `out` nothing is kept. The settings are those
+    of `EvalConfig`.
     """
     config = build(EvalConfig, settings) if config is None else validated(config)
     if config.ablate:
-        raise InputError("evaluate is one evaluation", hint="evaluate twice, and compare the results")
+        raise InputError(
+            "evaluate does not take ablate", hint="evaluate twice, and compare the results"
+        )
     given = str(theorems) if isinstance(theorems, str | Path) else _index(theorems)
 
     def work(folder: Path) -> evaluating.Evaluated | evaluating.Ablated | evaluating.Stopped:
@@ -102,7 +104,7 @@ def evaluate(
         with tempfile.TemporaryDirectory(prefix="burn-qed-") as folder:
             done = work(Path(folder) / "run")
     if not isinstance(done, evaluating.Evaluated):
-        raise InfrastructureError("the evaluation was stopped", hint="resume=True goes on with it")
+        raise InfrastructureError("the evaluation was stopped", hint="resume=True continues it")
     return done.result
 
 
@@ -110,11 +112,11 @@ def _index(given: Mapping[str, str] | TheoremIndex) -> TheoremIndex:
     if isinstance(given, TheoremIndex):
         return given
     if not given:
-        raise InputError("there is no theorem to evaluate on", hint='{"name": "statement", …}')
+        raise InputError("there are no theorems to evaluate on", hint='{"name": "statement", …}')
     entries = [{"name": name, "statement": text} for name, text in given.items()]
     return parse_index("the theorems", "given", {"theorems": entries})
 
 
 def compare(results: Mapping[str, IterationResult]) -> Comparison:
-    """Which theorems only one of two results proves, and how likely it is that chance did it."""
+    """Compare two results: the theorems that only one of them proves, and an exact McNemar test."""
     return compare_results(list(results.items()))

@@ -1,4 +1,4 @@
-"""From a configuration to a prover: a Lean, a policy, a value model, a search and its judges."""
+"""Assembles a prover from a configuration: a Lean, a policy, a value model, a search and judges."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import msgspec
 from burnqed.core.errors import InputError
 from burnqed.evaluation.prove import Prover
 from burnqed.lean.pool import Pool
-from burnqed.lean.protocol import Gate
+from burnqed.lean.requests import Gate
 from burnqed.prover import leans, policies, values
 from burnqed.prover.config import (
     NOISE,
@@ -34,7 +34,7 @@ _JUDGES = 2  # at least: one compiles, one verifies
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """All parts of a prover, loaded and checked; `opened` starts its Leans."""
+    """All parts of a prover, loaded and checked. `opened` starts its Leans."""
 
     config: PolicyConfig
     lean: Lean
@@ -45,7 +45,7 @@ class Assembled:
 
     @property
     def about(self) -> dict[str, Any]:
-        """What a run's manifest says: all that decides its searches, but for the nodes."""
+        """For a run's manifest: all that decides its searches except the nodes."""
         return {
             "depth": self.budget.depth, "candidates": self.budget.candidates,
             "seconds": self.budget.seconds, "temperature": self.temperature, "seed": self.config.seed,
@@ -55,20 +55,20 @@ class Assembled:
 
     @property
     def places(self) -> dict[str, Any]:
-        """Where its models are; that decides nothing."""
+        """Where its models are, which decides nothing."""
         return {**self.policy.places, **self.guide.places}
 
     @asynccontextmanager
     async def opened(
         self, gate: Gate | None = None, workers: int | None = None
     ) -> AsyncIterator[Prover]:
-        """Its Leans, with judges beside them; the guide is closed with them."""
+        """Start the Leans of searchers and judges. The guide is closed with them."""
         spec = self.lean.spec
         with closing(self.guide):
             async with (
                 self.policy.opened() as proposer,
                 Pool(spec, workers or self.config.workers, gate=gate) as pool,
-                # As many as searchers, or finished searches queue up for the last word on their finds.
+                # As many judges as searchers, or finished searches would queue for their verdicts.
                 Pool(spec, max(_JUDGES, pool.size), gate=gate) as judges,
             ):
                 settings = Settings(temperature=self.temperature, scoring=self.guide.scoring)
@@ -79,24 +79,24 @@ class Assembled:
 
 
 def check(config: PolicyConfig) -> None:
-    """Refuse settings that do not go together, before anything is set up."""
+    """Refuse settings that contradict each other, before anything is set up."""
     given = config.policy is not None or config.model is not None
-    # What is chosen by default depends on the toolchain, and is as warm as the portfolio.
+    # The default policy depends on the toolchain, but its temperature is always the portfolio's.
     chosen = policies.chosen(config) if given else Choice("portfolio")
     _temperature(config, chosen, valued=False)
     if isinstance(config, EvalConfig) and config.ablate and config.value is None:
-        raise InputError("--ablate needs a value model to leave out", hint="give --value DIR")
+        raise InputError("--ablate needs a value model", hint="give --value DIR")
     if isinstance(config, SearchConfig) and config.noise and config.temperature == 0:
         raise InputError("temperature 0 has no noise", hint="leave out --temperature, or --noise")
 
 
 def modules_of(config: LeanConfig, own: Sequence[str] = ()) -> tuple[str, ...]:
-    """What Lean has to have loaded: Init, what is asked for, and what a file or a set needs itself."""
+    """The modules that Lean must load: Init, those of the settings, and those of the file or set."""
     return tuple(dict.fromkeys(["Init", *config.imports, *own]))
 
 
 def assemble(config: PolicyConfig, modules: Sequence[str], nodes: int, warn: Warn) -> Assembled:
-    """Set up, load and check all that the configuration means, in front of the user."""
+    """Set up, load and check all parts, so that errors and progress appear before the work."""
     check(config)
     lean = leans.set_up(config, modules)
     chosen = policies.chosen(config, lean.toolchain)
@@ -114,7 +114,7 @@ def assemble(config: PolicyConfig, modules: Sequence[str], nodes: int, warn: War
 
 
 def unguided(assembled: Assembled) -> Assembled:
-    """The same without its value model; its temperature stays, so that nothing else differs."""
+    """The prover without its value model. Its temperature stays, so that nothing else differs."""
     assert isinstance(assembled.config, SetConfig)
     config = msgspec.structs.replace(assembled.config, value=None, encoder=None, value_anyway=False)
     return replace(assembled, config=config, guide=Guide())
@@ -129,7 +129,7 @@ def _temperature(config: PolicyConfig, chosen: Choice, valued: bool) -> float:
         return chosen.temperature(None, valued) if attempts == 1 else SAMPLING
     if given == 0 and attempts > 1:
         raise InputError(
-            f"{attempts} attempts at temperature 0 are one attempt {attempts} times",
+            f"{attempts} attempts at temperature 0 would all be equal",
             hint=f"leave out --temperature, or give one above 0; the default is {SAMPLING:g}",
         )
     return chosen.temperature(given)

@@ -1,4 +1,4 @@
-"""The judge on a text: which of its theorems are proved, and what do they rest on?"""
+"""The judge on a text: which of its theorems are proved, and which axioms do they use?"""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ SECONDS = judge.JUDGE_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The verdicts on the theorems of a text, and what else Lean says against it.
+    """The verdicts on the theorems of a text, and Lean's other errors in it.
 
-    True when every theorem is accepted and the whole text compiles.
+    True if every theorem is accepted and the whole text compiles.
     """
 
     verdicts: tuple[Verdict, ...]
@@ -46,20 +46,20 @@ class Checked:
 def check(
     given: str | Path, against: str | Path | None, config: LeanConfig, seconds: float = SECONDS
 ) -> Checked:
-    """Judge a text, or a file's; with a reference, that it proves exactly what that states.
+    """Judge a text or a file. With a reference, it must prove exactly what that states.
 
-    All of it within these seconds, but for the time to set Lean up.
+    `seconds` is the limit for all of it, except for setting up Lean.
     """
     begun = time.monotonic()
     source = _source(given)
     reference = None if against is None else _source(against)
     unfit = forbidden_import(source.imports, reference.imports if reference else None)
-    # Init comes unasked, as in any Lean file. The reference, if any, says what else.
+    # Init is always imported, as in any Lean file. The reference, if any, decides the other imports.
     modules = ("Init", *(source.imports if reference is None else reference.imports))
     wanted = () if unfit else tuple(dict.fromkeys(modules))
     lean = leans.set_up(config, wanted, seconds=seconds)
     if WHOLE.issuperset(wanted):
-        begun = time.monotonic()  # what Lean itself had to be set up is nothing of this file's
+        begun = time.monotonic()  # setting up Lean does not count against the file
 
     async def work() -> judge.FileVerdict:
         if unfit:
@@ -72,7 +72,7 @@ def check(
     judged = run_sync(work())
     if not judged.verdicts:
         where = given if isinstance(given, Path) else "the text"
-        raise InputError(f"{where} has no theorem", hint="the judge looks at `theorem` and `lemma`")
+        raise InputError(f"{where} has no theorem", hint="the judge checks `theorem` and `lemma`")
     found = Checked(tuple(judged.verdicts), tuple(judged.errors), lean.toolchain.label)
     hint = mathlib_hint(source.body, not found, wanted)
     return Checked(found.verdicts, found.errors, found.toolchain, hint)

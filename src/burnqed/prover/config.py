@@ -1,11 +1,12 @@
-"""All that decides what a prover does, as frozen settings.
+"""All settings of a prover, as frozen structs.
 
-Commands, keyword arguments and manifests take defaults, bounds and descriptions from here, and nothing
-states them a second time. Each struct adds to the one before it:
+Commands, keyword arguments and manifests take their defaults, bounds and descriptions from here, and
+nothing states them a second time. Each struct adds to the one before it:
 
     LeanConfig → PolicyConfig → GuidedConfig → Config                one statement, or a file
                               |              → SetConfig → SearchConfig, EvalConfig
                               → NegativesConfig
+               → IndexConfig                                    a set of theorems, written down
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from msgspec import Meta
 
 from burnqed.core.config import AtLeast0, AtLeast1, about
 from burnqed.core.types import LeakRule
+from burnqed.data.prepare import Dialect, Rules
 from burnqed.evaluation.negatives import Effort
 from burnqed.evaluation.prove import DEFAULT_HEARTBEATS, HEARTBEATS
 from burnqed.evaluation.run import SAVE_EVERY
@@ -25,18 +27,21 @@ from burnqed.lean.toolchain import Kind as ToolchainKind
 from burnqed.search.budget import Budget
 
 Kind = Literal["portfolio", "ranked", "local", "mix", "sglang", "openai"]
-# What a search with noise samples at: less likely steps as well, for proofs that nobody has seen.
+# The temperature of a search with noise: it also tries unlikely steps, to find new proofs.
 NOISE = 1.2
-LEAN, POLICY, MODEL, VALUE, SEARCH, SET = (
-    "Lean", "Policy", "Model of the policy", "Value", "Search", "Theorems",
+LEAN, POLICY, MODEL, VALUE, SEARCH, SET, CHOICE = (
+    "Lean", "Policy", "Language model", "Value model", "Search", "Theorems", "Which of them",
 )  # fmt: skip
+WITHOUT = "Leave out the theorems of this set, by name and by what they state; repeatable."
+LENGTHS = "Lengths"
+_RULES = Rules()
 _BUDGET, _EFFORT = Budget(), Effort()
 Seconds = Annotated[float, Meta(ge=0.1)]
 Prompt = Annotated[
     str | None,
     about(
-        "The format that the model was trained with: deepseek, proofstep or colons. A directory "
-        "that burn-qed wrote says it.",
+        "The prompt format of the model's training: deepseek, proofstep or colons. Directories "
+        "written by burn-qed record it.",
         MODEL,
     ),
 ]
@@ -44,23 +49,28 @@ Device = Annotated[str, about("Where a local model runs: auto, cpu or cuda.", MO
 Dtype = Annotated[
     str,
     about(
-        "Of a local model: float32, bfloat16, nf4 (four bits, needs bitsandbytes), or auto "
+        "Precision of a local model: float32, bfloat16, nf4 (4 bits, needs bitsandbytes), or auto "
         "(bfloat16 on a GPU).",
         MODEL,
     ),
 ]
 Trust = Annotated[
-    bool, about("Let the text's own commands run code: `macro`, `#eval` and the like.", LEAN)
+    bool, about("Allow commands of the text to run code: `macro`, `#eval` and the like.", LEAN)
 ]
 Heartbeats = Annotated[
-    AtLeast1, about("What one tactic may use, in units of Lean's maxHeartbeats.", SEARCH)
+    AtLeast1, about("Limit of one tactic, in units of Lean's maxHeartbeats.", SEARCH)
 ]
 Split = Annotated[
     Literal["train", "val", "test"] | None,
-    about("Only this split of the set: train, val or test.", SET),
+    about("Use only this split of the set: train, val or test.", SET),
 ]
 Rule = Annotated[
-    LeakRule | None, about("For library theorems, instead of the set's own rule: self or module.", SET)
+    LeakRule | None,
+    about(
+        "What a proof of a library theorem may use: module (only imported modules) or self (all but "
+        "the theorem itself). By default the set's own rule.",
+        SET,
+    ),
 ]
 
 
@@ -69,29 +79,78 @@ class LeanConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
 
     toolchain: Annotated[
         ToolchainKind | None,
-        about("embedded, native or pantograph; by default a native Lean if there is one.", LEAN),
+        about("embedded, native or pantograph; by default native if installed, else embedded.", LEAN),
     ] = None
     project: Annotated[
-        Path | None, about("A lake project; its packages can be imported (native Lean).", LEAN)
+        Path | None, about("A lake project whose packages can be imported (native Lean).", LEAN)
     ] = None
     imports: Annotated[
-        tuple[str, ...], about("A module to import, such as Std; repeatable.", LEAN)
+        tuple[str, ...], about("A module to import, such as Std; repeatable.", LEAN, "--import")
     ] = ()
     workers: Annotated[
-        AtLeast1 | None, about("Lean processes to search with; by default 3/4 of the cores.", LEAN)
+        AtLeast1 | None, about("Parallel Lean processes; by default 3/4 of the cores.", LEAN)
     ] = None
+
+
+class PrepareConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Which steps a policy is trained on."""
+
+    without: Annotated[
+        tuple[str, ...],
+        about("Leave out the theorems of this set, by name and by what they state; repeatable."),
+    ] = ()
+    tokenizer: Annotated[
+        str | None,
+        about(
+            "Count tokens with this model's tokenizer: a directory, smollm2, or a hub name. By default "
+            "an estimate: two bytes of text to a token.",
+            LENGTHS,
+        ),
+    ] = None
+    prompt: Annotated[
+        str, about("The prompt that it is for: deepseek, proofstep or colons.", LENGTHS)
+    ] = "deepseek"
+    max_length: Annotated[
+        Annotated[int, Meta(ge=4)],
+        about("Tokens of prompt and tactic; pairs that are longer are dropped.", LENGTHS),
+    ] = 2048
+    tactic_tokens: Annotated[
+        Annotated[int, Meta(ge=2)], about("Of those, tokens of a tactic with its end.", LENGTHS)
+    ] = 128
+    state_chars: Annotated[AtLeast1, about("A state has fewer characters.", LENGTHS)] = (
+        _RULES.state_chars
+    )
+    keep_trivial: Annotated[
+        Annotated[float, Meta(ge=0, le=1)],
+        about("Share of bare automation (`simp`, `rfl`, …) that is kept."),
+    ] = _RULES.keep_trivial
+    dialect: Annotated[
+        Dialect,
+        about(
+            "core: leave out tactics that only Mathlib has. mathlib: leave out none. both: none, and "
+            "each row says as `dialect` whether its proof has one, for a tag in the prompt.",
+            flag="--for",
+        ),
+    ] = _RULES.dialect
+    pool_depth: Annotated[
+        AtLeast0, about("Proofs with a step at this depth go into the contrastive pool.")
+    ] = _RULES.pool_depth
+    splits: Annotated[str, about("Shares of train/val/test, by the hash of the theorem's name.")] = (
+        "90/5/5"
+    )
+    seed: Annotated[int, about("Same seed and input, same files.")] = 0
 
 
 class PolicyConfig(LeanConfig, frozen=True, kw_only=True):
-    """Where tactics come from, and how a search goes about them."""
+    """Where tactics come from, and how a search tries them."""
 
     policy: Annotated[
         Kind | None,
         about(
-            "Where tactics come from: portfolio (rules), ranked (rules and library lemmas in a learnt "
-            "order), local (a language model), mix (a model and the portfolio), sglang or openai (a "
-            "model on a server). By default what --model is for; without a model, ranked with the "
-            "shipped ranker on the embedded Lean, and portfolio on any other.",
+            "Where tactics come from: portfolio (rules), ranked (rules and library lemmas, ordered by "
+            "a ranker), local (a language model), mix (a language model and the portfolio), sglang or "
+            "openai (a model on a server). By default the kind that fits --model. Without --model: "
+            "ranked on the embedded Lean, portfolio on any other.",
             POLICY,
         ),
     ] = None
@@ -99,127 +158,208 @@ class PolicyConfig(LeanConfig, frozen=True, kw_only=True):
         str | None,
         about(
             "A model's directory (safetensors, GGUF or an adapter), smollm2, a ranker's directory, "
-            "core (the shipped ranker), or the name of a server's model.",
+            "core (the ranker that comes with burn-qed), or the name of a model on the server.",
             POLICY,
         ),
     ] = None
     candidates: Annotated[
-        AtLeast1 | None, about("Tactics to try at a state; by default 32, or 8 of a model.", POLICY)
+        AtLeast1 | None,
+        about("Tactics to try at a state; by default 32, or 8 from a model alone.", POLICY),
     ] = None
     temperature: Annotated[
         Annotated[float, Meta(ge=0)] | None,
         about(
-            "0: the likeliest candidates; above 0: samples. By default 0; 1 with a server, with "
-            "several attempts, and for a local model with --value.",
+            "0 tries the likeliest tactics; above 0 they are sampled. By default 0, but 1 with a "
+            "server, with several attempts, and for a local model with --value.",
             POLICY,
         ),
     ] = None
     url: Annotated[str | None, about("The server's address, for sglang and openai.", MODEL)] = None
     logprobs: Annotated[
         bool,
-        about("Off: the openai server gives no log-probabilities; all samples count the same.", MODEL),
+        about("Use the openai server's log-probabilities. If off, all samples count the same.", MODEL),
     ] = True
     prompt: Prompt = None
+    dialect: Annotated[
+        Literal["core", "mathlib"] | None,
+        about(
+            "Of a model trained for both: ask for tactics of core Lean, or for Mathlib's as well. By "
+            "default as its directory says.",
+            MODEL,
+        ),
+    ] = None
     prompt_tokens: Annotated[
-        AtLeast1 | None, about("Most tokens of a prompt; by default as in training, or 1920.", MODEL)
+        AtLeast1 | None, about("Longest prompt in tokens; by default as in training, or 1920.", MODEL)
     ] = None
     tactic_tokens: Annotated[
         Annotated[int, Meta(ge=2)] | None,
-        about("Most tokens of a tactic; by default as in training, or 128.", MODEL),
+        about("Longest tactic in tokens; by default as in training, or 128.", MODEL),
     ] = None
     device: Device = "auto"
     dtype: Dtype = "auto"
-    depth: Annotated[AtLeast1, about("Most steps from the statement.", SEARCH)] = _BUDGET.depth
+    depth: Annotated[AtLeast1, about("Most tactics in a row.", SEARCH)] = _BUDGET.depth
     seconds: Annotated[
         Seconds | None,
-        about("Time limit per theorem; results then depend on the machine's speed.", SEARCH),
+        about("Time limit per theorem. Results then depend on the machine's speed.", SEARCH),
     ] = None
     heartbeats: Heartbeats = HEARTBEATS
-    seed: Annotated[int, about("Same seed, same search.", SEARCH)] = 0
+    seed: Annotated[int, about("The same seed gives the same search.", SEARCH)] = 0
 
 
 class GuidedConfig(PolicyConfig, frozen=True, kw_only=True):
-    """And what says which states look provable."""
+    """And a value model that estimates which states are provable."""
 
     value: Annotated[
         Path | None,
-        about("A value model of `burn-qed train value`: says which states look provable.", VALUE),
+        about("A value model of `burn-qed train value`. It prefers states that look provable.", VALUE),
     ] = None
     encoder: Annotated[
         str | None,
         about(
-            "What encodes states for --value: by default the model that it was trained with; or that "
-            "model elsewhere, or the address of a `burn-qed serve encode`.",
+            "The model that encodes states for --value, if it was moved, or the address of a "
+            "`burn-qed serve encode`. By default the model that --value was trained with.",
             VALUE,
         ),
     ] = None
     value_anyway: Annotated[
         bool,
         about(
-            "Use the value model even if it did not rank siblings better than log-probability.", VALUE
+            "Use --value even if its training did not show it to be better than log-probability.", VALUE
         ),
     ] = False
 
 
 class Config(GuidedConfig, frozen=True, kw_only=True):
-    """A prover of statements and files: what `prove` and the Python API take."""
+    """A prover of statements and files: the settings of `prove` and of the Python API."""
 
-    nodes: Annotated[AtLeast1, about("States whose candidates are tried, per theorem.")] = 300
-    seconds: Annotated[Seconds | None, about("Time limit of a search.")] = 120.0
+    nodes: Annotated[AtLeast1, about("Most states at which tactics are tried, per theorem.")] = 300
+    seconds: Annotated[Seconds | None, about("Time limit per theorem.")] = 120.0
     trust: Trust = False
 
 
 class SetConfig(GuidedConfig, frozen=True, kw_only=True):
-    """A set of theorems. No limit in seconds: the same seed gives the same result on any machine."""
+    """A set of theorems. It has no time limit, so that a seed gives the same result everywhere."""
 
     split: Split = None
     leak_rule: Rule = None
     iteration: Annotated[
-        AtLeast0, about("The number of the iteration that it is for; kept with the results.", SET)
+        AtLeast0, about("The number of an iteration, to store with the results.", SET)
     ] = 0
 
 
 class SearchConfig(SetConfig, frozen=True, kw_only=True):
-    """A set of theorems, searched for something to learn from."""
+    """A set of theorems, searched for training data."""
 
-    nodes: Annotated[AtLeast1, about("States whose candidates are tried, per theorem.")] = _BUDGET.nodes
+    nodes: Annotated[AtLeast1, about("Most states at which tactics are tried, per theorem.")] = (
+        _BUDGET.nodes
+    )
     noise: Annotated[
         bool,
         about(
-            f"Search with noise, for proofs that are new: at temperature {NOISE:g} by default, and the "
-            "rows say so.",
+            f"Sample unlikely tactics too, to find new proofs: at temperature {NOISE:g} by default. "
+            "The rows record it.",
             POLICY,
         ),
     ] = False
-    save_every: Annotated[AtLeast1, about("Save after so many theorems.", SET)] = SAVE_EVERY
+    follow: Annotated[
+        str | None,
+        about(
+            "Steps of recorded proofs, such as a contrastive_pool.jsonl: at their states their tactics "
+            "are tried, and nothing else.",
+            POLICY,
+        ),
+    ] = None
+    save_every: Annotated[AtLeast1, about("Save after this many theorems.", SET)] = SAVE_EVERY
 
 
 class EvalConfig(SetConfig, frozen=True, kw_only=True):
     """A set of theorems, to measure a prover on."""
 
     budgets: Annotated[
-        tuple[AtLeast1, ...], about("Nodes per theorem and attempt; one search serves all of them.")
+        tuple[AtLeast1, ...],
+        about("Budgets in nodes, per theorem and attempt; one search gives the results of all."),
     ] = (10, 30, 100)
-    pass_n: Annotated[AtLeast1, about("Attempts at each theorem, with seeds of their own.")] = 1
-    ablate: Annotated[bool, about("Evaluate with --value and without it, and compare.", VALUE)] = False
+    pass_n: Annotated[AtLeast1, about("Attempts at each theorem, each with its own seed.")] = 1
+    ablate: Annotated[bool, about("Evaluate with --value and without, and compare.", VALUE)] = False
 
 
 class NegativesConfig(PolicyConfig, frozen=True, kw_only=True):
-    """Searches beside proofs that were found, for a value model to learn from."""
+    """Searches near known proofs, for a value model to learn from."""
 
     siblings: Annotated[
-        AtLeast0, about("Siblings to search at each state of a proof, drawn by seed.")
+        AtLeast0, about("Siblings to search at each state of a proof, drawn at random.")
     ] = _EFFORT.siblings
     min_steps: Annotated[
-        AtLeast1, about("Only proofs of so many steps: what is beside one step is mostly as easy.")
+        AtLeast1, about("Skip shorter proofs: siblings in a one-step proof are mostly as easy.")
     ] = 2
-    walks: Annotated[AtLeast0, about("Walks away from each proof.")] = _EFFORT.walks
+    walks: Annotated[AtLeast0, about("Random walks away from each proof.")] = _EFFORT.walks
     walk_length: Annotated[Annotated[int, Meta(ge=2)], about("Steps of a walk.")] = _EFFORT.length
-    nodes: Annotated[AtLeast1, about("States that each sibling's search may try before giving up.")] = (
+    nodes: Annotated[AtLeast1, about("Most states at which a sibling's search tries tactics.")] = (
         _EFFORT.nodes
     )
     split: Split = None
     leak_rule: Rule = None
+
+
+class IndexConfig(LeanConfig, frozen=True, kw_only=True):
+    """A set of theorems to write down: one source, and which theorems of it."""
+
+    module: Annotated[
+        tuple[str, ...], about("Library theorems of modules that begin so; repeatable.")
+    ] = ()
+    lean: Annotated[
+        tuple[Path, ...], about("Theorems of a .lean file, or of all in a folder; repeatable.")
+    ] = ()
+    leandojo: Annotated[tuple[Path, ...], about("A LeanDojo benchmark's JSON file; repeatable.")] = ()
+    jsonl: Annotated[Path | None, about("JSON lines: header, formal_statement.")] = None
+    source: Annotated[
+        str | None,
+        about(
+            "What a source states (published statements, whole proofs, steps, a trace): its name, "
+            "SOURCE=PATH, or a file or folder."
+        ),
+    ] = None
+    theorems: Annotated[str | None, about("A benchmark, or another index.")] = None
+    leak_rule: Annotated[
+        LeakRule | None,
+        about(
+            "What a new proof of a library theorem may use: module (of earlier modules; the default), "
+            "self (all but it)."
+        ),
+    ] = None
+    splits: Annotated[str, about("Shares of train/val/test, by the hash of the name.", CHOICE)] = (
+        "90/5/5"
+    )
+    split: Annotated[str | None, about("Only the theorems of this split.", CHOICE)] = None
+    without: Annotated[tuple[str, ...], about(WITHOUT, CHOICE)] = ()
+    unproved: Annotated[
+        tuple[Path, ...], about("Leave out what this run has proved; repeatable.", CHOICE)
+    ] = ()
+    sample: Annotated[AtLeast1 | None, about("Only N of them.", CHOICE)] = None
+    at_most: Annotated[
+        AtLeast1 | None, about("N of them, or all where there are not so many.", CHOICE)
+    ] = None
+    seed: Annotated[int, about("Which N: same seed, same sample.", CHOICE)] = 0
+
+
+class PairsConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What is kept of the proofs that searches found."""
+
+    without: Annotated[tuple[str, ...], about(WITHOUT)] = ()
+    easy_share: Annotated[
+        Annotated[float, Meta(ge=0, le=1)],
+        about("Of the theorems, at most so many with proofs of one step."),
+    ] = 0.5
+    seed: Annotated[int, about("Which of those: same seed, same theorems.")] = 0
+
+
+class ExportConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a trained model is written."""
+
+    verify: Annotated[bool, about("Compare logits with the adapter's, and say one tactic.")] = False
+    shard: Annotated[str, about("The largest file of weights, such as 5GB.")] = "5GB"
+    dtype: Annotated[Literal["bf16", "fp32"], about("What weights are kept in: bf16 or fp32.")] = "bf16"
+    state: Annotated[str | None, about("The state that --verify asks about.")] = None
 
 
 class ModelConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -235,16 +375,16 @@ class EncoderConfig(ModelConfig, frozen=True, kw_only=True):
 
     pooling: Annotated[
         Literal["mean", "last"],
-        about("Of the hidden states of a state's tokens: their mean, or the last.", MODEL),
+        about("The mean of the tokens' hidden states, or the last of them.", MODEL),
     ] = "mean"
     layer: Annotated[
         Annotated[int, Meta(ge=-1)],
-        about("Whose hidden states: 0 the embeddings of tokens, -1 the last layer.", MODEL),
+        about("The layer of the hidden states: 0 is the token embeddings, -1 the last layer.", MODEL),
     ] = -1
 
 
 class StepConfig(LeanConfig, frozen=True, kw_only=True):
-    """A Lean to step through proofs with."""
+    """A Lean for stepping through proofs."""
 
     heartbeats: Heartbeats = DEFAULT_HEARTBEATS
     trust: Trust = False

@@ -7,14 +7,14 @@ import html
 from burnqed.core.screen import visible
 from burnqed.search.tree import Edge, Node, Status, Tree
 
-# Nodes, and steps from the root, at most: a notebook stays readable, and small.
+# Most nodes, and most steps from the root, so that a notebook stays small and readable.
 SHOWN, DEEP = 200, 60
 _MARKS = {Status.PROVED: "✓", Status.FAILED: "✗", Status.EXPANDED: "…", Status.OPEN: "○"}
 _REFUSED = 5  # tactics that did not work, at each node
 
 
 def result_html(kind: str, said: str, statement: str, proof: str | None, tree: Tree | None) -> str:
-    """A result: what became of it, the proof or the statement, and the tree folded away."""
+    """A result: its outcome, the proof or the statement, and the tree folded away."""
     shown = statement if proof is None else proof
     parts = [f"<b>{_text(kind)}</b> {_text(said)}", f"<pre>{_text(shown)}</pre>"]
     if tree is not None and tree.nodes:
@@ -23,12 +23,12 @@ def result_html(kind: str, said: str, statement: str, proof: str | None, tree: T
 
 
 def tree_html(tree: Tree) -> str:
-    """The tree from its root on; a node that was drawn already is named by its number."""
+    """The tree from its root. A node that was drawn already appears as its number."""
     return f"<ul>{_node(tree.root, 0, set())}</ul>"
 
 
 def _text(text: str) -> str:
-    """Nothing in it is markup, and nothing in it is unseen."""
+    """Text without markup and without invisible characters."""
     return html.escape(visible(text))
 
 
@@ -39,7 +39,7 @@ def _node(node: Node, depth: int, drawn: set[int]) -> str:
     if len(drawn) >= SHOWN or depth > DEEP:
         return f"<li>{head} (more nodes are not shown)</li>"
     drawn.add(node.id)
-    # What led to a proof first, then what worked, as it was tried.
+    # First the edge that led to a proof, then those that worked, in the order tried.
     worked = [edge for edge in node.edges if edge.result in ("closed", "advanced")]
     worked.sort(key=lambda edge: edge is not node.proof)
     inner = "".join(_edge(edge, depth, drawn, edge is node.proof) for edge in worked)

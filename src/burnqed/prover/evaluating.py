@@ -1,7 +1,8 @@
-"""How good a prover is on a set of theorems: attempts at each, and the result at every budget."""
+"""Evaluates a prover on a set of theorems: attempts at each, and the result at every budget."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -11,7 +12,9 @@ from typing import Any
 import msgspec
 
 from burnqed.core.errors import InputError
-from burnqed.core.runs import MANIFEST, SUMMARY, check_out, open_run, publish
+from burnqed.core.files import publish
+from burnqed.core.runs import MANIFEST, SUMMARY, check_out, open_run
+from burnqed.core.watching import Watcher
 from burnqed.data.index import TheoremIndex
 from burnqed.evaluation.compare import Comparison, compare
 from burnqed.evaluation.evaluate import AttemptRecords, Identity
@@ -33,33 +36,32 @@ from burnqed.prover import sets
 from burnqed.prover.assembly import Assembled, assemble, check, modules_of, unguided
 from burnqed.prover.config import EvalConfig
 from burnqed.prover.policies import Warn
-from burnqed.prover.watching import Watcher
 from burnqed.trajectories.record import Provenance
 from burnqed.trajectories.schema import TRAJECTORIES, TheoremRecord
 
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A result, with what it is compared with; `errors` are the kinds of what went wrong."""
+    """A result, and the earlier one to compare with. `errors` counts what went wrong, by kind."""
 
     result: IterationResult
-    errors: frozenset[str]
+    errors: Counter[str]
     earlier: IterationResult | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Ablated:
-    """Without the value model and with it, at equal budgets."""
+    """Evaluations without and with the value model, at equal budgets."""
 
     without: IterationResult
     given: IterationResult
     comparison: Comparison
-    errors: frozenset[str]
+    errors: Counter[str]
 
 
 @dataclass(frozen=True, slots=True)
 class Stopped:
-    """What was searched before it was stopped: no result, and nothing that can be compared."""
+    """The searches that ended before a stop. They are not a result and cannot be compared."""
 
     records: list[TheoremRecord]
     asked: int  # searches
@@ -74,12 +76,12 @@ def evaluate(
     resume: bool,
     against: Path | None = None,
 ) -> Evaluated | Ablated | Stopped:
-    """Evaluate into a run's directory, or go on with it."""
+    """Evaluate into a run's directory, or continue there."""
     check(config)
     if config.ablate and against is not None:
         raise InputError(
             "--ablate compares its own two evaluations, and --against another",
-            hint="leave out one of them; `burn-qed compare` compares any",
+            hint="leave out one of them; `burn-qed compare` compares any two",
         )
     nodes = tuple(sorted(set(config.budgets)))
     if not nodes:
@@ -126,7 +128,7 @@ class _Job:
 
 
 def _evaluate(job: _Job) -> Evaluated | Stopped:
-    """One evaluation in its directory: as far as it goes, or went before."""
+    """One evaluation in its directory: a finished one is read, another is continued."""
     places: Mapping[str, Any] = job.assembled.places
     open_run(job.out, job.asked, resume=job.resume, places=places)
     whole = run_sync(_search(job))
@@ -145,13 +147,14 @@ def _evaluate(job: _Job) -> Evaluated | Stopped:
     result = summed_up(job.index, attempts, job.nodes, identity)
     write_result(job.out / RESULT, result)
     write_summary(job.out / SUMMARY, [result])
-    errors = {kind for b in result.budget_results for kind in b.errors}
-    errors |= {record.reason for record in records if record.outcome == "error"}
-    return Evaluated(result, frozenset(errors))
+    errors = Counter(record.reason for record in records if record.outcome == "error")
+    for one in result.budget_results:
+        errors |= Counter(one.errors)
+    return Evaluated(result, errors)
 
 
 def _ablate(job: _Job) -> Ablated | Stopped:
-    """Without the value model and with it; stops after one that was stopped."""
+    """Evaluate without and with the value model. If the first is stopped, so is the whole."""
     done: list[Evaluated] = []
     for name, assembled in ((WITHOUT, unguided(job.assembled)), (WITH, job.assembled)):
         out = job.out / name
@@ -167,7 +170,7 @@ def _ablate(job: _Job) -> Ablated | Stopped:
 
 
 async def _search(job: _Job) -> bool:
-    """All attempts, one after the other; whether they came to their end."""
+    """Run all attempts in turn. True if none was stopped."""
     stop = job.watcher.stopping()
     many = len(job.seeds) > 1 or job.config.ablate
     async with job.assembled.opened() as prover:
@@ -184,7 +187,7 @@ async def _search(job: _Job) -> bool:
 
 
 def _label(job: _Job, number: int) -> str:
-    """Which of several passes through the set it is."""
+    """The label of one of several passes through the set."""
     attempt = f"attempt {number} of {len(job.seeds)}" if len(job.seeds) > 1 else ""
     arm = job.out.name if job.config.ablate else ""
     return ", ".join(filter(None, (arm, attempt))) + ": "
@@ -195,7 +198,7 @@ def _directory(out: Path, number: int) -> Path:
 
 
 def read_attempt(out: Path, number: int, warn: Warn) -> AttemptRecords:
-    """What one attempt of an evaluation left."""
+    """What one attempt of an evaluation has saved."""
     from burnqed.trajectories.store import iter_steps, read_records
 
     directory = _directory(out, number)

@@ -1,14 +1,16 @@
-"""A Lean that is set up: the toolchain, how to start its REPL, the library that it has."""
+"""Sets up a Lean: the toolchain, the command that starts its REPL, and its library."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnqed.lean.embedded.progress import Progress, Terminal
 from burnqed.lean.embedded.snapshot import BOOT_SECONDS
+from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Toolchain, find
 from burnqed.prover.config import LeanConfig
@@ -19,7 +21,7 @@ if TYPE_CHECKING:  # it loads numpy
 
 @dataclass(frozen=True, slots=True)
 class Lean:
-    """A toolchain, and how to start a REPL with some modules."""
+    """A toolchain, and the command that starts its REPL with some modules."""
 
     toolchain: Toolchain
     spec: LaunchSpec
@@ -27,7 +29,7 @@ class Lean:
     project: Path | None = None
 
     def library(self, workers: int | None) -> Library:
-        """The theorems that this Lean has with its modules: those that come along, or read once."""
+        """The theorems of this Lean's modules: shipped with burn-qed, or read once and cached."""
         from burnqed.policy.ranked.library import ensure_library, library_file, shipped_library
 
         if self.project is None and (own := shipped_library(self.toolchain, self.modules)) is not None:
@@ -43,15 +45,23 @@ def set_up(
     options: Sequence[str] = (),
     seconds: float = BOOT_SECONDS,
 ) -> Lean:
-    """The Lean that is asked for. What has to be set up is set up now, in front of the user."""
+    """Set up the Lean of the settings, with its progress shown to the user."""
     with Terminal() as progress:
         toolchain = _found(config, progress)
         spec = toolchain.launch(modules, options, seconds)
     return Lean(toolchain, spec, tuple(modules), config.project)
 
 
+@asynccontextmanager
+async def with_judges(config: LeanConfig, modules: Sequence[str]) -> AsyncIterator[tuple[Pool, Pool]]:
+    """Leans with these modules for quick looks, and as many for the judge."""
+    spec = set_up(config, modules).spec
+    async with Pool(spec, config.workers) as pool, Pool(spec, max(2, pool.size)) as judges:
+        yield pool, judges
+
+
 def loadable(config: LeanConfig, modules: Sequence[str]) -> list[str]:
-    """Those that the toolchain may have; of the embedded Lean it is known without asking."""
+    """The modules that the toolchain may have. The embedded Lean's are known in advance."""
     with Terminal() as progress:
         return loaded_by(_found(config, progress), modules)
 
@@ -61,6 +71,6 @@ def _found(config: LeanConfig, progress: Progress) -> Toolchain:
 
 
 def loaded_by(toolchain: Toolchain, modules: Sequence[str]) -> list[str]:
-    """The same of a toolchain that was found."""
+    """The modules that this toolchain may have."""
     known = ("Init", "Std", "Lean")
     return [m for m in modules if toolchain.kind != "embedded" or m.split(".")[0] in known]

@@ -1,4 +1,4 @@
-"""From synchronous code into asynchronous work, also where an event loop runs already (a notebook)."""
+"""Runs asynchronous work from synchronous code, even inside a running event loop (a notebook)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,14 @@ T = TypeVar("T")
 
 
 class Loop:
-    """An event loop in a thread of its own, which lives until `close`.
+    """An event loop in its own thread, which lives until `close`.
 
-    Lean's processes are tied to the thread that started them, so all work on one pool goes through one
-    of these.
+    Lean processes are tied to the thread that started them, so all work on a pool uses the same loop.
     """
 
     def __init__(self) -> None:
         self._ready = threading.Event()
-        # A daemon: a program that ends without `close` must not wait for it.
+        # A daemon, because a program that ends without `close` must not wait for it.
         self._thread = threading.Thread(target=self._main, name="burn-qed", daemon=True)
         self._thread.start()
         self._ready.wait()
@@ -35,7 +34,7 @@ class Loop:
         await self._end.wait()
 
     def call(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for the work; Ctrl-C meanwhile cancels it."""
+        """Wait for the work. Ctrl-C cancels it."""
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
@@ -44,13 +43,13 @@ class Loop:
             raise
 
     def close(self) -> None:
-        """End the thread; what still runs is cancelled first."""
+        """Cancel what still runs, and end the thread."""
         self._loop.call_soon_threadsafe(self._end.set)
         self._thread.join()
 
 
 def outside(work: Callable[[], T]) -> T:
-    """Do work that starts an event loop: in another thread, where one runs in this thread already."""
+    """Do work that starts an event loop: in another thread if one runs in this thread already."""
     try:
         asyncio.get_running_loop()
     except RuntimeError:

@@ -1,14 +1,19 @@
-"""Searches beside the proofs of runs, for states that a value model learns to tell from them."""
+"""Searches of the siblings of known proofs: hard negatives for a value model."""
 
 from __future__ import annotations
 
+import json
+from collections import Counter
 from collections.abc import Mapping, Sequence, Sized
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnqed.core.errors import NotEnough
-from burnqed.core.runs import check_out, open_run
+from burnqed.core.files import publish
+from burnqed.core.runs import SUMMARY, check_out, open_run
 from burnqed.core.types import Theorem
+from burnqed.core.watching import Bar, Watcher
 from burnqed.data.index import TheoremIndex
 from burnqed.evaluation.compare import count
 from burnqed.evaluation.negatives import Effort, checksum, paths, search_siblings
@@ -17,7 +22,7 @@ from burnqed.lean.pool import run_sync
 from burnqed.prover import sets
 from burnqed.prover.assembly import assemble, check, modules_of
 from burnqed.prover.config import NegativesConfig
-from burnqed.prover.watching import Bar, Watcher
+from burnqed.prover.policies import Warn
 from burnqed.trajectories.record import Provenance
 from burnqed.trajectories.schema import TRAJECTORIES
 
@@ -25,6 +30,15 @@ if TYPE_CHECKING:  # it loads pyarrow
     from burnqed.trajectories.store import TrajectoryWriter
 
 _SAVE_EVERY = 10  # theorems: each is several searches
+
+
+@dataclass(frozen=True, slots=True)
+class Looked:
+    """What there now is to learn from; not `whole` when it was stopped before its end."""
+
+    whole: bool
+    statistics: Mapping[str, int]
+    errors: Mapping[str, int]  # theorems that could not be looked at, by kind
 
 
 def negatives(
@@ -35,8 +49,8 @@ def negatives(
     watcher: Watcher,
     *,
     resume: bool,
-) -> bool:
-    """Look beside the proofs of runs of one set; False when it was stopped before its end."""
+) -> Looked:
+    """Search the siblings of the proofs of some runs of one set. What is whole gets a summary.json."""
     from burnqed.trajectories.store import find_trajectories, iter_rows
 
     check(config)
@@ -75,31 +89,47 @@ def negatives(
             await sets.go_through(plan, out / TRAJECTORIES, watcher, look)
         return not stop.is_set()
 
-    return run_sync(work())
+    whole = run_sync(work())
+    looked = _looked(whole, runs, out, watcher.warn)
+    if whole:
+        publish(out / SUMMARY, json.dumps(looked.statistics) + "\n")
+    return looked
+
+
+def _looked(whole: bool, runs: Sequence[Path], out: Path, warn: Warn) -> Looked:
+    from burnqed.trajectories.store import find_trajectories, iter_rows, read_records
+    from burnqed.value.groups import contrasts
+
+    records = read_records(out / TRAJECTORIES, on_problem=warn)
+    # Where it was stopped before anything was saved, there is nothing beside the proofs yet.
+    saved = [out] if any((out / TRAJECTORIES).glob("part-*.parquet")) else []
+    found = contrasts(*(iter_rows(find_trajectories(run), warn) for run in [*runs, *saved]))
+    errors = Counter(r.reason for r in records if r.outcome == "error")
+    return Looked(whole, found.statistics, errors)
 
 
 def _nothing_to_do(
     index: TheoremIndex, runs: Sequence[Path], proofs: Mapping[str, Sized], min_steps: int
 ) -> NotEnough:
-    """Why there is no proof to look beside: of other theorems, not found, or too short."""
+    """Why no proof can be used: of other theorems, not found, or too short."""
     from burnqed.trajectories.store import find_trajectories, read_records
 
     where = ", ".join(map(str, runs))
     own = [len(proofs[theorem.name]) for theorem in index.theorems if theorem.name in proofs]
     if not own:
         places = [find_trajectories(run) for run in runs]
-        searched = {r.theorem for place in places for r in read_records(place, lambda _told: None)}
+        searched = {r.theorem for place in places for r in read_records(place, lambda _problem: None)}
         if searched.isdisjoint(theorem.name for theorem in index.theorems):
             return NotEnough(
                 f"no theorem of {index.name} was searched in {where}",
-                hint="SET is the set that the runs searched",
+                hint="SET must be the set that the runs searched",
             )
         return NotEnough(
             f"no theorem of {index.name} was proved in {where}",
-            hint="search it with larger --nodes: there has to be a proof to look beside",
+            hint="search it with more --nodes first: negatives need proofs",
         )
     return NotEnough(
         f"no theorem of {index.name} has a proof of {min_steps} steps or more in {where}: the longest "
         f"of {count(len(own), 'proof')} has {max(own)}",
-        hint=f"--min-steps {max(own)} takes what there is; harder theorems have longer proofs",
+        hint=f"give --min-steps {max(own)}, or search harder theorems",
     )

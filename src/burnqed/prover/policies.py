@@ -1,4 +1,4 @@
-"""Where tactics come from: what settings mean together, and the policies that they make."""
+"""Chooses, checks and loads the policy that the settings describe."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ if TYPE_CHECKING:  # it loads torch
     from burnqed.policy.ranked.library import Library
     from burnqed.value.encoder import LocalEncoder
 
-# The portfolio has many cheap ideas for a state; a model has a few that cost more.
+# Rules propose many cheap tactics at a state; a model alone proposes fewer, at a higher cost.
 _CANDIDATES: dict[Kind, int] = {
     "portfolio": 32, "ranked": 32, "local": 8, "mix": 32, "sglang": 8, "openai": 8,
 }  # fmt: skip
-# Several attempts at temperature 0 would all be the same one.
+# Several attempts at temperature 0 would all be equal.
 SAMPLING = 1.0
 Warn = Callable[[str], None]
 _WITH_MODEL = ("local", "mix")
@@ -37,7 +37,7 @@ _SERVED = ("sglang", "openai")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """A policy that was asked for, checked as far as that goes without loading anything."""
+    """The policy of the settings, checked as far as possible without loading anything."""
 
     kind: Kind
     model: str | None = None
@@ -48,101 +48,111 @@ class Choice:
     prompt_tokens: int | None = None
     tactic_tokens: int | None = None
     logprobs: bool = True
+    dialect: str | None = None
 
     @property
     def candidates(self) -> int:
         return _CANDIDATES[self.kind]
 
     def temperature(self, given: float | None, valued: bool = False) -> float:
-        """What was given, or the usual: a server samples, the others can say what is likeliest.
+        """The given temperature or the default: servers only sample, others can rank candidates.
 
-        Where states are `valued`, a model samples as well: what is likeliest is mostly alike, and there
-        is somebody to choose.
+        With a value model (`valued`), a local model samples as well: its likeliest candidates are
+        mostly alike, and the value model can choose among more varied ones.
         """
         if given is None and valued and self.kind == "local":
             return SAMPLING
         usual = SAMPLING if self.kind in _SERVED else 0.0
         if given is not None and given <= 0 < usual:
             raise InputError(
-                f"--policy {self.kind} samples, and cannot say what is likeliest",
+                f"--policy {self.kind} can only sample, which needs a temperature above 0",
                 hint=f"leave out --temperature, or give one above 0; the default is {usual:g}",
             )
         return usual if given is None else given
 
     def settings(self, own: PromptSettings) -> PromptSettings:
-        """A model's own way of being asked, with what was given in its place."""
+        """A model's own prompt settings, replaced where others were given."""
         return PromptSettings(
             self.prompt or own.format,
             self.prompt_tokens or own.prompt_tokens,
             self.tactic_tokens or own.tactic_tokens,
+            self.dialect or own.dialect,
         )
 
 
 def usual(toolchain: Toolchain) -> str | None:
-    """The model for whoever says nothing about policies: None is the portfolio.
+    """The default model; None means the portfolio.
 
-    The library of the embedded Lean is shipped, and it is what the ranker was trained with. To read
-    that of a project takes minutes, which is worth asking for.
+    The ranker was trained with the embedded Lean's library, which burn-qed ships. Reading the library
+    of a project takes minutes, so a ranker for it is never the default.
     """
     return CORE if toolchain.kind == "embedded" else None
 
 
 def chosen(config: PolicyConfig, toolchain: Toolchain | None = None) -> Choice:
-    """The policy that a configuration means on a toolchain; without one, as far as it can be told."""
+    """The policy of a configuration on a toolchain. Without a toolchain the default is a guess."""
     model = config.model
     if model is None and config.policy is None and toolchain is not None:
         model = usual(toolchain)
     return choice(
         config.policy, model, url=config.url, logprobs=config.logprobs, prompt=config.prompt,
+        dialect=config.dialect,
         prompt_tokens=config.prompt_tokens, tactic_tokens=config.tactic_tokens, device=config.device,
         dtype=config.dtype,
     )  # fmt: skip
 
 
 def choice(policy: str | None, model: str | None = None, **rest: Any) -> Choice:
-    """What settings mean together; `rest` are the other fields of a choice."""
+    """The policy of these settings together. `rest` are the other fields of a choice."""
     kind: Any = policy or ("portfolio" if model is None else _kind_of(model))
     if kind not in get_args(Kind):
-        raise InputError(f"no policy {kind}", hint=f"--policy is one of {', '.join(get_args(Kind))}")
+        raise InputError(
+            f"unknown policy {kind}", hint=f"--policy is one of {', '.join(get_args(Kind))}"
+        )
     found = Choice(kind, model, **rest)
-    found.settings(PromptSettings())  # it refuses a format that is none
+    found.settings(PromptSettings())  # refuses an unknown format
     if kind in _WITH_MODEL and not model:
-        raise InputError(f"--policy {kind} needs a model", hint="--model DIR, or --model smollm2")
+        raise InputError(f"--policy {kind} needs a model", hint="give --model DIR or --model smollm2")
     if kind in _SERVED and found.url is None:
-        raise InputError(f"--policy {kind} needs a server", hint="--url http://HOST:PORT")
+        raise InputError(f"--policy {kind} needs a server", hint="give --url http://HOST:PORT")
     if kind == "portfolio" and found != Choice("portfolio"):
         raise InputError(
-            "the portfolio has no model, and nothing that could be set about one",
-            hint="--policy local, mix or ranked uses a model",
+            "the portfolio has no model, so options of a model do not apply",
+            hint="leave them out, or use --policy local, mix or ranked",
         )
     if kind == "ranked" and found != Choice("ranked", model):
         raise InputError(
-            "a ranker runs without a GPU and is asked nothing",
-            hint="leave out --device, --dtype, --prompt and their like",
+            "options of a language model do not apply to a ranker",
+            hint="leave out --device, --dtype, --prompt and the like",
         )
     if kind != "openai" and not found.logprobs:
-        raise InputError(f"--policy {kind} has log-probabilities", hint="leave out --no-logprobs")
+        raise InputError("--no-logprobs is only for --policy openai", hint="leave out --no-logprobs")
     if kind not in _SERVED and found.url is not None:
-        raise InputError(f"--policy {kind} asks no server", hint="--policy sglang or openai does")
+        raise InputError(
+            f"--policy {kind} does not use a server",
+            hint="leave out --url, or use --policy sglang or openai",
+        )
     if kind in _SERVED and (found.device, found.dtype) != ("auto", "auto"):
-        raise InputError("a server's model runs where it runs", hint="leave out --device and --dtype")
+        raise InputError(
+            "--device and --dtype do not apply to a model on a server", hint="leave them out"
+        )
     return found
 
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """A policy with its model loaded, and what a run's manifest says of it and of where it is."""
+    """A policy with its model loaded, and its entries for a run's manifest."""
 
     choice: Choice
     about: dict[str, Any]
     places: dict[str, Any] = field(default_factory=dict)
     sampler: Callable[[], Sampler] | None = None  # one for each time that it is opened
     loaded: Loaded | None = None  # a local model
-    rules: Policy = field(default_factory=Portfolio)  # without a sampler, or beside one
+    rules: Policy = field(default_factory=Portfolio)  # alone, or mixed with a sampler
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Policy]:
-        """The policy itself. A server is asked first whether it can do what will be asked of it."""
+        """The policy itself. A server is first tested with a request."""
         if self.sampler is None:
             yield self.rules
             return
@@ -157,12 +167,12 @@ class Prepared:
 def prepare(
     choice: Choice, library: Callable[[], Library], workers: int | None, warn: Warn
 ) -> Prepared:
-    """Load what is to be loaded, ask servers, in front of the user and before a run is begun.
+    """Load models and test servers, so that errors appear before a run begins.
 
-    `library` is that of the running Lean; reading it takes a while the first time.
+    `library` gives the running Lean's library; reading it takes a while the first time.
 
-    A model on the CPU takes the cores that `workers` Leans leave it: threads that wait for a core keep
-    the others waiting.
+    A model on the CPU uses the cores that `workers` Leans leave free: a thread that waits for a core
+    keeps all others waiting.
     """
     match choice.kind:
         case "portfolio":
@@ -181,7 +191,7 @@ def prepare(
                 "model_identity": loaded.identity,
                 "dtype": loaded.dtype,
             }
-            LocalSampler(loaded)  # it refuses a model whose attention is of another kind
+            LocalSampler(loaded)  # refuses a model with another kind of attention
             return Prepared(choice, about, _places(choice), lambda: LocalSampler(loaded), loaded)
         case "sglang":
             from burnqed.policy.sglang import SglangConfig, SglangSampler
@@ -209,12 +219,14 @@ def prepare(
 def _ranked(choice: Choice, library: Callable[[], Library]) -> Prepared:
     from burnqed.policy.ranked.policy import Ranked
     from burnqed.policy.ranked.retrieval import Retriever
+    from burnqed.policy.ranked.shared_words import shared_words
     from burnqed.policy.ranked.weights import load, untrained
 
     weights = untrained() if choice.model is None else load(find_ranker(choice.model))
     known = library()
     about = {"policy": choice.kind, "model_identity": weights.identity, "library": known.identity}
-    return Prepared(choice, about, _places(choice), rules=Ranked(Retriever(known, weights), weights))
+    retriever = Retriever(known, weights, shared_words(known))
+    return Prepared(choice, about, _places(choice), rules=Ranked(retriever, weights))
 
 
 def _kind_of(model: str) -> Kind:
@@ -227,14 +239,14 @@ def local(model: str | None, config: ModelConfig) -> Choice:
 
 
 def encoder(choice: Choice, config: EncoderConfig, warn: Warn) -> LocalEncoder:
-    """What makes embeddings of a local model's hidden states."""
+    """The encoder that makes embeddings from a local model's hidden states."""
     from burnqed.value.encoder import LocalEncoder
 
     return LocalEncoder(load_model(choice, warn), config.pooling, config.layer)
 
 
 def load_model(choice: Choice, warn: Warn) -> Loaded:
-    """The local model, asked in the way that the options say, if they do."""
+    """Load the local model, with the prompt settings of the options if given."""
     from burnqed.policy.models.load import load
 
     loaded = load(choice.model or "", choice.device, choice.dtype)
@@ -244,10 +256,11 @@ def load_model(choice: Choice, warn: Warn) -> Loaded:
 
 
 def _about(choice: Choice, settings: PromptSettings) -> dict[str, Any]:
-    """Where a server is does not decide what it says: a run may go on with another."""
+    """A server's address is left out: a run may continue with another server of the same model."""
     return {
         "policy": choice.kind,
-        "prompt": f"{settings.format} {settings.prompt_tokens}+{settings.tactic_tokens}",
+        "prompt": f"{settings.format} {settings.prompt_tokens}+{settings.tactic_tokens}"
+        + (f" {settings.dialect}" if settings.dialect else ""),
     }
 
 
@@ -257,25 +270,25 @@ def _places(choice: Choice) -> dict[str, Any]:
 
 
 def _served_name(choice: Choice) -> str | None:
-    """What a server calls its model; of a directory the end of its path, which is carried along."""
+    """The name of a server's model; for a directory the end of its path, which survives moving."""
     if choice.model and Path(choice.model).exists():
         return "/".join(Path(choice.model).resolve().parts[-2:])
     return choice.model
 
 
 def _served_settings(choice: Choice, warn: Warn) -> PromptSettings:
-    """A served directory that can be read here says how its model is asked."""
+    """The prompt settings of a served model: its directory records them if it can be read here."""
     own = read_settings(Path(choice.model)) if choice.model and Path(choice.model).is_dir() else None
     if own is None and choice.prompt is None:
         warn(
-            f"the served model is asked in the format {PromptSettings().format}; if it was trained "
+            f"prompts of the served model have the format {PromptSettings().format}; if it was trained "
             "with another, give --prompt, or its directory as --model"
         )
     return choice.settings(own or PromptSettings())
 
 
 def _checked(make: Callable[[], Sampler], warn: Warn) -> Callable[[], Sampler]:
-    """How to make samplers, of which one was found to work; each belongs to one event loop."""
+    """Test one sampler, and return the function that makes them, one for each event loop."""
 
     async def check() -> tuple[str, ...]:
         sampler = make()

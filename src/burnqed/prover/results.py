@@ -1,6 +1,6 @@
-"""What became of something that was to be proved, as values.
+"""The results of proving, as values.
 
-`Proved` is made of the judge's verdicts and of nothing else; it alone is true.
+`Proved` is made only from the judge's verdicts, and it alone is true.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from burnqed.search.tree import Tree
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What it took. `axioms` are all that a proof rests on, and None where that is not known."""
+    """Cost and axioms. `axioms` are all axioms of a proof, and None if not known."""
 
     nodes: int = 0
     states: int = 0
@@ -33,10 +33,10 @@ class Statistics:
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """A statement or a text with holes, and what became of it.
+    """A statement or a text with holes, and its outcome.
 
-    `tree` is what the search tried, of a single statement. `holes` are the `sorry`s of a text, and
-    `draft` is the text with what was found for them.
+    `tree` is the search tree of a single statement. `holes` are the `sorry`s of a text, and `draft` is
+    the text with the proofs that were found.
     """
 
     statement: str
@@ -52,7 +52,7 @@ class Result:
 
     @property
     def said(self) -> str:
-        """What became of it, in a sentence."""
+        """The outcome in a sentence."""
         raise NotImplementedError
 
     @property
@@ -70,7 +70,7 @@ class Result:
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Proved(Result):
-    """The judge accepted every theorem; `proof` is Lean source that can be pasted into a file."""
+    """The judge accepted every theorem. `proof` is Lean source that can be pasted into a file."""
 
     verdicts: tuple[Verdict, ...]
 
@@ -90,20 +90,20 @@ class Proved(Result):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class NotFound(Result):
-    """No proof within the budget, which says nothing about the statement; `limit` is what was spent."""
+    """No proof within the budget, so nothing is known about the statement. `limit` is what ran out."""
 
     limit: str = ""
 
     @property
     def said(self) -> str:
-        return f"not found: the budget of {self.limit} is spent ({self._spent})"
+        return f"not found: the budget of {self.limit} ran out ({self._spent})"
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class Refuted(Result):
     """The statement is false: the kernel accepted a proof of its negation.
 
-    `counterexample` has the values at which it is false, if there are any.
+    `counterexample` has values for which it is false, if any are known.
     """
 
     negation_proof: str
@@ -131,7 +131,7 @@ class Failed(Result):
 
 
 def refused(task: Task, error: StatementError) -> Failed:
-    """A text that Lean does not accept, or is not shown."""
+    """The result for a text that Lean does not accept, or must not see."""
     return Failed(statement=task.text, reason="statement", detail=error.message)
 
 
@@ -208,7 +208,7 @@ def _of_file(task: Task, result: FileResult) -> Result:
 
 
 def _why(result: FileResult) -> tuple[str, str]:
-    """Of a text whose holes are not all proved, for another reason than a spent budget."""
+    """Why not all holes of a text are proved, other than a budget that ran out."""
     if not result.holes:
         return "statement", "no `sorry` of the text stands for a proof"
     for hole in result.holes:

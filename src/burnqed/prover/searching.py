@@ -1,29 +1,46 @@
-"""A set of theorems searched, every attempt kept, for something to learn from."""
+"""Searches a set of theorems and keeps every attempt, as training data."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
 
-from burnqed.core.runs import check_out, check_resumed, open_run
+from burnqed.core.files import publish
+from burnqed.core.runs import SUMMARY, check_out, check_resumed, open_run
+from burnqed.core.watching import Watcher
 from burnqed.evaluation.run import Plan
 from burnqed.lean.pool import run_sync
 from burnqed.prover import sets
 from burnqed.prover.assembly import assemble, check, modules_of
 from burnqed.prover.config import SearchConfig
-from burnqed.prover.watching import Watcher
+from burnqed.prover.following import followed, following
 from burnqed.trajectories.record import Provenance
 from burnqed.trajectories.schema import TRAJECTORIES, Origin
+from burnqed.trajectories.summary import Summary, summed_up
 
 
-def search(theorems: str, out: Path, config: SearchConfig, watcher: Watcher, *, resume: bool) -> bool:
-    """Search a set into a run's directory, or go on with it; False when it was stopped."""
+@dataclass(frozen=True, slots=True)
+class Searched:
+    """What there is now; not `whole` if it was stopped before its end."""
+
+    whole: bool
+    summary: Summary
+
+
+def search(
+    theorems: str, out: Path, config: SearchConfig, watcher: Watcher, *, resume: bool
+) -> Searched:
+    """Search a set into a run's directory, or continue there. What is whole gets a summary.json."""
     check(config)
     index = sets.chosen(theorems, config.leak_rule, config.split)
     modules = modules_of(config, index.imports)
     check_out(out)
     if resume:  # before a Lean with other modules is set up
         check_resumed(out, {"modules": list(modules)})
+    told = followed(config.follow, [t.name for t in index.theorems]) if config.follow else None
     assembled = assemble(config, modules, config.nodes, watcher.warn)
+    if told is not None:
+        assembled = following(assembled, told)
     origin: Origin = "noise" if config.noise else "search"
     asked = {
         "command": "search", "theorems": index.name, "theorems_checksum": index.checksum,
@@ -39,4 +56,8 @@ def search(theorems: str, out: Path, config: SearchConfig, watcher: Watcher, *, 
             await sets.search_through(prover, plan, out / TRAJECTORIES, watcher, stop)
         return not stop.is_set()
 
-    return run_sync(work())
+    whole = run_sync(work())
+    summary = summed_up(out / TRAJECTORIES, watcher.warn)
+    if whole:
+        publish(out / SUMMARY, summary.to_json(lines=False) + "\n")
+    return Searched(whole, summary)

@@ -1,4 +1,4 @@
-"""Work on a set of theorems: the set that is meant, and one pass through it that can be resumed."""
+"""Work on a set of theorems: finding the set, and one pass through it that can be resumed."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING
 
 from burnqed.core.errors import InputError
 from burnqed.core.types import LeakRule
+from burnqed.core.watching import Bar, Watcher
 from burnqed.data.benchmarks import theorem_set
 from burnqed.data.index import TheoremIndex
 from burnqed.evaluation.prove import Prover
 from burnqed.evaluation.run import Plan, run, unfinished, without_lean
-from burnqed.prover.watching import Bar, Watcher
 
 if TYPE_CHECKING:  # it loads pyarrow
     from burnqed.trajectories.store import TrajectoryWriter
 
 
 def chosen(given: str, leak_rule: LeakRule | None = None, split: str | None = None) -> TheoremIndex:
-    """The set that is meant. One without a theorem is a mistake, whatever it is for."""
+    """Find the set. A set without theorems is an error."""
     index = theorem_set(given, leak_rule, split)
     if not index.entries:
         raise InputError(
-            f"{given} has no theorem in it",
+            f"{given} contains no theorem",
             hint='an index is {"theorems": [{"name": …, "statement": …}, …]}: `burn-qed data index`',
         )
     return index
@@ -37,7 +37,7 @@ async def go_through(
     work: Callable[[TrajectoryWriter, Bar], Awaitable[None]],
     label: str = "",
 ) -> None:
-    """Do what is left of a plan, and keep it in a directory of trajectories."""
+    """Do the rest of a plan, and keep the results in a directory of trajectories."""
     from burnqed.trajectories.store import open_writer
 
     with open_writer(directory, watcher.warn, again=without_lean) as writer:
@@ -52,7 +52,7 @@ async def go_through(
 async def search_through(
     prover: Prover, plan: Plan, directory: Path, watcher: Watcher, stop: asyncio.Event, label: str = ""
 ) -> None:
-    """Search what is left of a plan."""
+    """Search the rest of a plan."""
 
     async def work(writer: TrajectoryWriter, bar: Bar) -> None:
         await run(prover, plan, writer, bar.record, stop, bar.event)

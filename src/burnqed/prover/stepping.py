@@ -1,4 +1,4 @@
-"""A proof step by step: start a statement, apply tactics to its states, have the judge look at them."""
+"""A proof step by step: start a statement, apply tactics to its states, judge the result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _JUDGES = 2  # one compiles, one verifies
 class Lean:
     """`with Lean() as lean: state = lean.start("∀ n : Nat, n + 0 = n")`; then `lean.apply(state, …)`.
 
-    States stay: any of them can be branched from, in any order. The settings are those of
+    States persist: tactics can be applied to any of them, in any order. The settings are those of
     `prover.config.StepConfig`.
     """
 
@@ -72,14 +72,14 @@ class Lean:
     def apply(self, state: ProofState, tactic: str, goals: Sequence[int] | None = None) -> StepOutcome:
         """Run a tactic on a state's goals, or on some of them, by index.
 
-        A tactic that does not work is a value: `Rejected`, or `TimedOut`. `Closed` says that no goal
-        is left, which is not yet a proof.
+        A tactic that fails is a value: `Rejected` or `TimedOut`. `Closed` means that no goal is left,
+        which is not yet a proof.
         """
         loop, session, _ = self._parts()
         return loop.call(session.apply(state, tactic, goals))
 
     def judge(self, statement: str, tactics: Sequence[str]) -> Verdict:
-        """The last word on tactics as a proof of a statement."""
+        """The judge's verdict on tactics as a proof of a statement."""
         loop, _, judges = self._parts()
         return loop.call(judge_proof(judges, self._theorem(statement).statement, list(tactics)))
 
@@ -91,6 +91,8 @@ class Lean:
     def _theorem(self, text: str) -> Theorem:
         task = Task(text)
         if task.source.imports:
-            raise InputError("a statement imports nothing", hint="Lean(imports=[…]) loads modules")
+            raise InputError(
+                "a statement cannot import anything", hint="Lean(imports=[…]) loads modules"
+            )
         refuse_danger(task, trust=self.config.trust)
         return task.theorem

@@ -1,4 +1,4 @@
-"""What is to be proved: a statement, or a text with `sorry`s; and one attempt at it."""
+"""A task, which is a statement or a text with `sorry`s, and one attempt at it."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from burnqed.evaluation.prove import Attempt, Prover, prove
 from burnqed.lean import rules, statement
 from burnqed.lean.holes import TRUST_HINT
 from burnqed.lean.nesting import too_deep
-from burnqed.lean.protocol import Gate
+from burnqed.lean.requests import Gate
 from burnqed.lean.source_file import read_source
 from burnqed.lean.strangers import first_danger, forbidden_import
 from burnqed.lean.tokens import tokenize
@@ -22,22 +22,22 @@ from burnqed.search.events import EventSink, ignore
 
 @dataclass(frozen=True)
 class Task:
-    """A text that was given, and the file that it is of, if it is of one."""
+    """A text, and the file that it comes from, if any."""
 
     text: str
     path: Path | None = None
 
     def __post_init__(self) -> None:
         if not self.text.strip():
-            raise InputError("there is nothing to prove: the input is empty")
+            raise InputError("nothing to prove: the input is empty")
         deep = too_deep(self.text, tokenize(self.text))
         if deep:
             line = self.text.count("\n", 0, deep.at) + 1
-            raise InputError(f"Lean is not asked to read this: {deep.what}, in line {line}")
+            raise InputError(f"this is too deep for Lean to read: {deep.what}, in line {line}")
 
     @cached_property
     def source(self) -> statement.Source:
-        """Its imports, and the rest."""
+        """The text, split into its imports and the rest."""
         return statement.split_header(self.text)
 
     @cached_property
@@ -46,12 +46,12 @@ class Task:
 
     @property
     def has_holes(self) -> bool:
-        """Whether there are `sorry`s to prove; else it is one statement."""
+        """Whether there are `sorry`s to prove. If not, it is a single statement."""
         return "sorry" in self.words
 
     @property
     def theorem(self) -> Theorem:
-        """The one statement that it is."""
+        """The single statement."""
         body = self.source.body
         if self.words & {"theorem", "lemma"}:
             named = statement.declarations(body)
@@ -65,19 +65,19 @@ class Task:
         return Theorem("goal", Proposition(body.strip()))
 
     def filled(self, body: str) -> str:
-        """The whole text again, with another body under its imports, which are blanks in a body."""
+        """The whole text with a new body. In a body, the imports are blanks."""
         own = self.source.body
         header = len(own) - len(own.lstrip())
         return self.text[:header] + body[header:]
 
 
 def task_of(given: str | Path) -> Task:
-    """A path is a file, and a string the text itself."""
+    """The task in a string, or in the file at a path."""
     return Task(read_source(given), given) if isinstance(given, Path) else Task(given)
 
 
 def refuse_danger(task: Task, *, trust: bool) -> None:
-    """Refuse a text whose commands would run code, before Lean sees it, unless it is trusted."""
+    """Refuse a text whose commands would run code before Lean sees it, unless it is trusted."""
     if trust:
         return
     said = forbidden_import(task.source.imports, None)
@@ -89,14 +89,14 @@ def refuse_danger(task: Task, *, trust: bool) -> None:
 
 
 def gate_of(*, trust: bool) -> Gate | None:
-    """What the commands of a text have to pass before Lean elaborates them."""
+    """The gate that the commands of a text must pass before Lean elaborates them."""
     return None if trust else rules.gate()
 
 
 async def attempt(
     prover: Prover, task: Task, seed: int, events: EventSink = ignore
 ) -> Attempt | FileResult:
-    """Look for proofs, and for a refutation where none is found at once."""
+    """Search for proofs, and for a refutation if none is found at once."""
     prover = replace(prover, refutes=True)
     if task.has_holes:
         return await prove_file(prover, task.source.body, seed, events)

@@ -1,4 +1,4 @@
-"""The trainings as functions: what `burn-qed train` does, with settings by their names."""
+"""`burn-qed train` as functions, with settings as keyword arguments."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from typing import Any
 
 from burnqed.core.config import build, settings_of
 from burnqed.core.errors import InfrastructureError
+from burnqed.core.watching import Quiet, Watcher
 from burnqed.prover import training
 from burnqed.prover.config import EncoderConfig, LeanConfig
 from burnqed.prover.loops import outside
 from burnqed.training.settings import PolicyTraining, RankerTraining, ValueTraining
-from burnqed.training.watching import Quiet, Watcher
 
 Paths = str | Path | Sequence[str | Path]
 Result = dict[str, Any]
@@ -26,7 +26,10 @@ def train_policy(
     watcher: Watcher | None = None,
     **settings: Any,
 ) -> Result:
-    """Train a policy; what result.json holds. The settings are those of `PolicyTraining`."""
+    """Train a policy and return the content of result.json.
+
+    The settings are those of `PolicyTraining`.
+    """
     given = build(PolicyTraining, {**settings, "data": _paths(data)})
     seen = watcher or Quiet()
     return _whole(outside(lambda: training.train_policy(given, Path(out), seen, resume=resume)))
@@ -35,9 +38,9 @@ def train_policy(
 def train_ranker(
     data: Paths, out: str | Path, *, watcher: Watcher | None = None, **settings: Any
 ) -> Result:
-    """Train a ranker; what result.json holds.
+    """Train a ranker and return the content of result.json.
 
-    The settings are those of `RankerTraining` and of `LeanConfig`, whose library it is for.
+    The settings are those of `RankerTraining`, and those of `LeanConfig` for the Lean of its library.
     """
     own, lean = _split(settings, LeanConfig)
     given, about = build(RankerTraining, {**own, "data": _paths(data)}), build(LeanConfig, lean)
@@ -54,7 +57,7 @@ def train_value(
     watcher: Watcher | None = None,
     **settings: Any,
 ) -> Result:
-    """Train a value model; what result.json holds.
+    """Train a value model and return the content of result.json.
 
     The settings are those of `ValueTraining`, and of `EncoderConfig` for how the model encodes states.
     """
@@ -80,5 +83,5 @@ def _split(settings: dict[str, Any], kind: Any) -> tuple[dict[str, Any], dict[st
 
 def _whole(result: Result | None) -> Result:
     if result is None:
-        raise InfrastructureError("the training was stopped", hint="resume=True goes on with it")
+        raise InfrastructureError("the training was stopped", hint="resume=True continues it")
     return result

@@ -2,68 +2,47 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import msgspec
 
 from burnqed.core.errors import InputError
 from burnqed.core.runs import check_out, read_manifest
+from burnqed.core.watching import Watcher
 from burnqed.policy.models.strict import need_libraries
 from burnqed.policy.prompt import PromptSettings
 from burnqed.prover import leans, policies, sets
 from burnqed.prover.config import EncoderConfig, LeanConfig
 from burnqed.prover.policies import Warn
-from burnqed.training.plans import (
-    NANO,
-    NANO_LR,
-    Adapting,
-    Method,
-    Mixture,
-    OrderEffort,
-    PolicyPlan,
-    RetrievalEffort,
-    ValuePlan,
-)
+from burnqed.training import plans
+from burnqed.training.plans import Adapting, Method, Mixture, PolicyPlan, ValuePlan
 from burnqed.training.settings import PolicyTraining, RankerTraining, ValueTraining
-from burnqed.training.watching import Watcher
 
 if TYPE_CHECKING:  # it loads torch
     from burnqed.value.embeddings import Encoder
 
+T = TypeVar("T")
 Result = dict[str, Any]  # what result.json holds
 
 
 def train_policy(given: PolicyTraining, out: Path, watcher: Watcher, *, resume: bool) -> Result | None:
     """Train a policy into a directory, or go on with it; None when it was stopped before its end."""
     check_out(out)
-    nano = given.base == NANO
+    nano = given.base == plans.NANO
     method = _method(given.method, nano, given.load is not None)
     if given.prompt is not None:
         PromptSettings(format=given.prompt)  # it refuses an unknown one
     need_libraries("accelerate", "peft")
     from burnqed.training import policy
 
-    lr = given.lr if given.lr is not None else NANO_LR if nano else PolicyPlan().lr
-    job = policy.Job(
-        data=given.data,
-        extra=given.extra_data,
-        val=given.val,
-        base=given.base,
-        nano_size=given.nano_size,
-        mixture=Mixture(given.extra_weight, given.base_sample, given.val_share, given.seed),
-        adapting=Adapting(
-            method, given.rank, given.lora_alpha, given.dropout, given.load is not None,
-            given.checkpointing,
-        ),
-        plan=PolicyPlan(
-            batch=given.batch, accumulate=given.accumulate, epochs=given.epochs, steps=given.steps,
-            lr=lr, warmup=given.warmup, weight_decay=given.weight_decay, clip=given.clip,
-            seed=given.seed, save_every=given.save_every, eval_every=given.eval_every,
-        ),
-        dtype=given.dtype,
-        prompt=given.prompt,
-        max_length=given.max_length,
-        tactic_tokens=given.tactic_tokens,
-        matched=given.matched,
+    lr = given.lr if given.lr is not None else plans.NANO_LR if nano else PolicyPlan().lr
+    adapting = _as(Adapting, given, method=method, alpha=given.lora_alpha, nf4=given.load is not None)
+    job = _as(
+        policy.Job, given, extra=given.extra_data, mixture=_as(Mixture, given), adapting=adapting,
+        plan=_as(PolicyPlan, given, lr=lr),
     )  # fmt: skip
     return policy.train_policy(job, out, watcher, resume=resume)
 
@@ -91,8 +70,8 @@ def train_ranker(given: RankerTraining, out: Path, lean: LeanConfig, watcher: Wa
         data=given.data,
         without=held,
         val_share=given.val_share,
-        retrieval=RetrievalEffort(epochs=given.lemma_epochs, seed=given.seed),
-        order=OrderEffort(epochs=given.epochs, seed=given.seed),
+        retrieval=replace(plans.RETRIEVAL, epochs=given.lemma_epochs, seed=given.seed),
+        order=replace(plans.ORDER, epochs=given.epochs, seed=given.seed),
     )
     return ranker.train_ranker(job, library, out, watcher)
 
@@ -117,24 +96,19 @@ def train_value(
     from burnqed.value.words import WORDS
 
     encoder, device, source = _encoder(given.model, encoding, watcher.warn)
-    job = value.Job(
-        data=given.data,
-        # A linear head cannot make anything of a goal: it is the same for all that are compared.
-        conditioned=not given.unconditioned and given.model != WORDS,
-        slower=given.slower,
-        val_share=given.val_share,
-        plan=ValuePlan(
-            k=given.k, batch=given.batch, epochs=given.epochs, steps=given.steps, lr=given.lr,
-            weight_decay=given.weight_decay, margin_weight=given.margin_weight,
-            steps_weight=given.steps_weight, in_batch=given.in_batch, patience=given.patience,
-            eval_every=given.eval_every, seed=given.seed,
-        ),
-        resume_from=given.resume_from,
-        embeddings=given.embeddings,
-        device=device,
+    # A linear head cannot make anything of a goal: it is the same for all that are compared.
+    conditioned = not given.unconditioned and given.model != WORDS
+    job = _as(
+        value.Job, given, conditioned=conditioned, plan=_as(ValuePlan, given), device=device,
         source=source,
     )  # fmt: skip
     return value.train_value(job, encoder, out, watcher, resume=resume)
+
+
+def _as(kind: Callable[..., T], given: msgspec.Struct, **own: Any) -> T:
+    """A dataclass out of the settings that have its fields' names, and of its own."""
+    names = {one.name for one in fields(kind)} & {*given.__struct_fields__}  # type: ignore[arg-type]
+    return kind(**{**{name: getattr(given, name) for name in names}, **own})
 
 
 def _encoder(model: str, config: EncoderConfig, warn: Warn) -> tuple[Encoder, str, str]:

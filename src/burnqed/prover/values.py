@@ -1,4 +1,4 @@
-"""How states are valued: the value model that settings mean."""
+"""Loads the value model that the settings describe."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:  # they load torch
 
 @dataclass(frozen=True, slots=True)
 class Guide:
-    """What a search is guided by, and what a run's manifest says of it and of where it is."""
+    """What guides a search, and its entries for a run's manifest."""
 
     value: Value | None = None
     scoring: Scoring = field(default_factory=Scoring)
@@ -35,14 +35,14 @@ class Guide:
 
 
 def guide(config: GuidedConfig, prepared: Prepared, warn: Warn) -> Guide:
-    """The guide that a configuration means; without a value model, log-probability alone.
+    """The guide of a configuration. Without a value model it is log-probability alone.
 
-    A value model whose verdict is not `better` is not used, and the user is told.
+    A value model whose verdict is not `better` is not used, with a warning.
     """
     encoder, anyway = config.encoder, config.value_anyway
     if config.value is None:
         if encoder is not None or anyway:
-            raise InputError("there is no value model to encode for", hint="give --value DIR")
+            raise InputError("--encoder needs a value model", hint="give --value DIR")
         return Guide()
     need_libraries()
     from burnqed.value.calibration import policy_label, read_calibration
@@ -75,7 +75,7 @@ def guide(config: GuidedConfig, prepared: Prepared, warn: Warn) -> Guide:
     if saved.encoder.model == WORDS:
         if encoder is not None:
             raise InputError(
-                f"the head in {saved.directory} reads words, and no model encodes for it",
+                f"the value model in {saved.directory} reads words and needs no encoder",
                 hint="leave out --encoder",
             )
         words = Scorer(saved, WordsEncoder(), calibration)
@@ -87,22 +87,22 @@ def guide(config: GuidedConfig, prepared: Prepared, warn: Warn) -> Guide:
 
 
 def _training(saved: SavedHead) -> TrainingMetrics | None:
-    """What the training that made a head says of itself, in the directory that holds the head's."""
+    """The result of the training that made a head, from the directory above the head's."""
     try:
-        told = json.loads((saved.directory.parent / "result.json").read_text(encoding="utf-8"))
+        result = json.loads((saved.directory.parent / "result.json").read_text(encoding="utf-8"))
         return TrainingMetrics(
-            final_loss=told["train_loss"],
-            final_energy_gap=told["test_energy_gap"],
-            final_rank_accuracy=told["test_rank1"],
-            training_steps=told["steps"],
-            training_time_secs=told["seconds"],
+            final_loss=result["train_loss"],
+            final_energy_gap=result["test_energy_gap"],
+            final_rank_accuracy=result["test_rank1"],
+            training_steps=result["steps"],
+            training_time_secs=result["seconds"],
         )
     except (OSError, ValueError, KeyError, TypeError):  # the head may have been copied without it
         return None
 
 
 def _loaded(saved: SavedHead, encoder: str | None, prepared: Prepared, warn: Warn) -> Loaded:
-    """The encoder's model: the policy's own if it is that, else from where it was or is said to be."""
+    """The encoder's model: the policy's own if equal, else loaded from its recorded or given path."""
     from burnqed.policy.models.load import load
 
     name: EncoderName = saved.encoder
@@ -114,7 +114,7 @@ def _loaded(saved: SavedHead, encoder: str | None, prepared: Prepared, warn: War
         if encoder is None and not Path(where).exists() and "/" in where:
             raise InputError(
                 f"the model that encodes for {saved.directory} is no longer at {where}",
-                hint="--encoder DIR says where it is, or --encoder URL who serves it",
+                hint="give its new place with --encoder DIR, or a server of it with --encoder URL",
             )
         loaded = load(where, prepared.choice.device, name.dtype)
         if loaded.note:

@@ -1,4 +1,4 @@
-"""A prover that keeps its Leans: set up once, it proves many statements."""
+"""A prover that keeps its Leans running: set up once, it proves many statements."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from typing import Any, Self
 
 from burnqed.core.config import build, validated
 from burnqed.core.errors import InputError, StatementError
+from burnqed.core.watching import warn
 from burnqed.evaluation.prove import Prover as Searcher
 from burnqed.prover.assembly import assemble, modules_of
 from burnqed.prover.config import Config
 from burnqed.prover.loops import Loop
 from burnqed.prover.results import Result, refused, result_of
 from burnqed.prover.task import Task, attempt, gate_of, refuse_danger, task_of
-from burnqed.prover.watching import warn
 
 Given = str | Path | Task
 
 
 def configuration(config: Config | None, settings: dict[str, Any]) -> Config:
-    """A configuration, or settings by their names; not both."""
+    """A configuration, or settings as keyword arguments, but not both."""
     if config is None:
         return build(Config, settings)
     if settings:
         raise InputError(
-            "a config has all settings, and others were given beside it",
+            "give a config or settings, not both",
             hint="change it with msgspec.structs.replace(config, …)",
         )
     return validated(config)
@@ -36,9 +36,8 @@ def configuration(config: Config | None, settings: dict[str, Any]) -> Config:
 class Prover:
     """`with Prover(nodes=100) as prover: prover.prove("1 + 1 = 2")`; or `async with`.
 
-    Opened with `with` it has an event loop in a thread of its own, so that it works in a notebook. A
-    statement is a proposition, a `theorem`, or a text whose `sorry`s are to be proved; a `Path` is a
-    file with such a text.
+    With `with`, it has an event loop in a thread of its own and works in a notebook. A statement is a
+    proposition, a `theorem`, a text with `sorry`s to fill, or the `Path` of a file with such a text.
     """
 
     def __init__(self, config: Config | None = None, **settings: Any) -> None:
@@ -72,7 +71,7 @@ class Prover:
         return self._thread.call(self._prove(statement))
 
     def prove_many(self, statements: Sequence[Given]) -> list[Result]:
-        """Prove several, as many at a time as there are workers; results in the order given."""
+        """Prove several, with as many searches in parallel as workers; results in the given order."""
         return self._thread.call(self._prove_many(statements))
 
     # ------------------------------------------------------------------- async with
@@ -86,19 +85,19 @@ class Prover:
         await self._close()
 
     async def prove_async(self, statement: Given) -> Result:
-        """The same as `prove`, in the event loop of `async with`."""
+        """Like `prove`, in the event loop of `async with`."""
         self._refuse_thread()
         return await self._prove(statement)
 
     async def prove_many_async(self, statements: Sequence[Given]) -> list[Result]:
-        """The same as `prove_many`, in the event loop of `async with`."""
+        """Like `prove_many`, in the event loop of `async with`."""
         self._refuse_thread()
         return await self._prove_many(statements)
 
     # ------------------------------------------------------------------------ inside
 
     async def _open(self) -> None:
-        # Setting up may start event loops of its own, and takes long: not in this one.
+        # Setting up takes long and may start event loops: so not in this thread.
         parts = await asyncio.to_thread(assemble, self.config, self._modules, self.config.nodes, warn)
         self._stack = AsyncExitStack()
         self._searcher = await self._stack.enter_async_context(
@@ -123,14 +122,14 @@ class Prover:
 
     async def _prove_many(self, given: Sequence[Given]) -> list[Result]:
         if isinstance(given, str | Path):
-            raise InputError("one statement was given for several", hint="prove_many takes a list")
+            raise InputError("prove_many got a single statement", hint="give it a list")
         tasks = [one if isinstance(one, Task) else task_of(one) for one in given]
-        for task in tasks:  # bad input is told before anything is searched
+        for task in tasks:  # refuse bad input before anything is searched
             self._refuse_imports(task)
         running = [asyncio.ensure_future(self._prove(task)) for task in tasks]
         try:
             return list(await asyncio.gather(*running))
-        finally:  # where one raised, the others are not to go on unseen
+        finally:  # if one raised, the others must not go on unseen
             for one in running:
                 one.cancel()
             await asyncio.gather(*running, return_exceptions=True)

@@ -1,1 +1,1 @@
-"""Evaluations on paper: curves, plots, and a page that stands by itself."""
+"""Reports of evaluations: curves, plots, and a self-contained page."""

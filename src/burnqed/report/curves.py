@@ -1,4 +1,4 @@
-"""How many theorems are proved within how much: the curves, before anybody draws them."""
+"""The curves of theorems proved against cost, as numbers."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ from burnqed.evaluation.results import IterationResult
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Steps: from `x[i]` on, `solved[i]` of all `total` theorems are proved. The first x is 0.
+    """A step function: from `x[i]` on, `solved[i]` of `total` theorems are proved. The first x is 0.
 
-    `total` counts every theorem, also those with an error: a curve that leaves them out would rise
-    when something breaks.
+    `total` includes theorems with errors: a curve without them would rise when something breaks.
     """
 
     x: tuple[float, ...]
@@ -37,14 +36,14 @@ class Curve:
 
 
 def by_nodes(result: IterationResult) -> Curve:
-    """Within how many nodes of an attempt; it reaches to the largest budget, whatever was proved."""
+    """The curve against nodes per attempt, up to the largest budget."""
     theorems = result.largest.per_theorem
     proved = (float(t.nodes_used) for t in theorems if t.proved)
     return _curve(proved, result.largest.total, float(result.largest.budget))
 
 
 def by_seconds(result: IterationResult) -> Curve:
-    """Within how many seconds; it reaches to the longest that a theorem took, proved or not."""
+    """The curve against seconds, up to the longest time of a theorem, proved or not."""
     theorems = result.largest.per_theorem
     proved = (t.time_secs for t in theorems if t.proved)
     return _curve(proved, result.largest.total, max((t.time_secs for t in theorems), default=0.0))

@@ -1,4 +1,4 @@
-"""What every page is made in: one HTML file, no other file, no network; plots in the page's colours."""
+"""The frame of every page: a single HTML file without network, with plots in the page's colours."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from markupsafe import Markup
 from burnqed.report.drawing import INK, LINE, MUTED, PALETTE, PAPER
 from burnqed.report.markup import fit, made, whole
 
-# A plot is drawn for white paper. On the page its colours are the page's, light or dark.
+# Plots are drawn for white paper. On the page they take the page's colours, light or dark.
 _COLOURS = {PAPER: "paper", INK: "ink", MUTED: "muted", LINE: "line"} | {
     c: f"c{c[1:]}" for c in PALETTE
 }
 
 
 def contents(body: Markup) -> Markup:
-    """Links to the sections that are there."""
+    """Links to the page's sections."""
     titles = re.findall(r'<h2 id="([a-z]+)">([A-Za-z ]+)</h2>', body)
     return made("parts.html", "contents", titles=titles)
 
@@ -29,8 +29,8 @@ def contents(body: Markup) -> Markup:
 def inline(svg: str, name: str, caption: str) -> Markup:
     """An SVG file as a part of a page.
 
-    Its identifiers get the plot's name, because the page has other plots; its namespaces go, because
-    HTML has its own idea of them; its colours become the page's.
+    Its identifiers get the plot's name, because the page has other plots. Its namespaces are removed,
+    because HTML has no use for them. Its colours become the page's.
     """
     root = ElementTree.fromstring(svg)
     for parent in list(root.iter()):
@@ -68,11 +68,11 @@ def plots(figures: Iterable[Markup]) -> Markup:
 
 
 def document(title: str, body: Markup, script: str = "") -> str:
-    """The whole page. `script` is the name of the one that it has, if it has one."""
+    """The whole page. `script` is the name of its script, if any."""
     style, code = (_own(name) if name else "" for name in ("page.css", script))
     digest = base64.b64encode(hashlib.sha256(code.encode()).digest()).decode()
     allowed = f"'sha256-{digest}'" if code else "'none'"
-    # Names and proofs come from files of others. Should one get past the escaping, it can do nothing.
+    # Names and proofs come from files of others. If one escaped the escaping, it could do nothing.
     policy = f"default-src 'none'; style-src 'unsafe-inline'; script-src {allowed}"
     return whole(
         "document.html", title=title, policy=policy, style=Markup(style), body=body, script=Markup(code)

@@ -1,4 +1,4 @@
-"""How every plot is drawn: colours, style, files. matplotlib is loaded on use."""
+"""The colours, style and files of all plots. matplotlib is loaded on use."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnqed.core.errors import SetupError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 
 Figures = Iterator[tuple[str, "Figure"]]
 
-# Okabe and Ito's colours, told apart by the colour-blind too; without yellow, which paper swallows.
+# Okabe and Ito's colours, which the colour-blind can distinguish, without yellow, too pale on paper.
 PALETTE = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9")
-DASHES = ("-", "--", "-.", ":")  # the next round through the colours
+DASHES = ("-", "--", "-.", ":")  # for the second round of colours
 PAPER, INK, MUTED, LINE = "#ffffff", "#202428", "#6a7076", "#dfe2e5"
 
 _STYLE = {
-    "svg.hashsalt": "burn-qed",  # else the names inside a file differ with every run
+    "svg.hashsalt": "burn-qed",  # else the identifiers in a file differ with every run
     "svg.fonttype": "none",
     "font.size": 9.5,
     "text.color": INK,
@@ -40,11 +40,11 @@ _STYLE = {
 
 
 def save_figures(figures: Callable[[], Figures], directory: Path) -> list[Path]:
-    """Write each figure as PNG and as SVG; the paths. They are drawn in here, in our own style."""
+    """Draw each figure in our own style, and write it as PNG and SVG. Returns the paths."""
     paths = []
     with _matplotlib():
         for name, figure in figures():
-            # SVG first: drawing as PNG moves things a little, and it is to be what `svg_figures` gives.
+            # SVG first, because drawing a PNG moves things: it must equal that of `svg_figures`.
             publish(directory / f"{name}.svg", _svg(figure))
             publish(directory / f"{name}.png", _png(figure))
             paths += [directory / f"{name}.png", directory / f"{name}.svg"]
@@ -52,19 +52,19 @@ def save_figures(figures: Callable[[], Figures], directory: Path) -> list[Path]:
 
 
 def svg_figures(figures: Callable[[], Figures]) -> dict[str, str]:
-    """The same figures as the text of SVG files, by name."""
+    """The figures as the text of SVG files, by name."""
     with _matplotlib():
         return {name: _svg(figure) for name, figure in figures()}
 
 
 def look(run: int) -> tuple[str, str]:
-    """The colour and the dashes of the n-th run."""
+    """The colour and dashes of the n-th run."""
     return PALETTE[run % len(PALETTE)], DASHES[run // len(PALETTE) % len(DASHES)]
 
 
 @contextmanager
 def _matplotlib() -> Iterator[None]:
-    """Our own style whatever the user's is, and only in here."""
+    """Use our own style, whatever the user's is, and restore that afterwards."""
     try:
         import matplotlib.style as style
     except ImportError as error:
@@ -72,13 +72,13 @@ def _matplotlib() -> Iterator[None]:
             f"plots need matplotlib: {error}", hint="pip install matplotlib, then run this again"
         ) from error
     with style.context(["default", _STYLE]), warnings.catch_warnings():
-        # A label in a script that the font lacks comes out as boxes; nobody is to be warned of that.
+        # A label in a script that the font lacks becomes boxes. That needs no warning.
         warnings.filterwarnings("ignore", message="Glyph ")
         yield
 
 
 def rates_axis(axes: Axes, highest: float) -> None:
-    """Percentages upwards, as far as they are needed; a grid, and no frame."""
+    """A percentage axis as high as needed, a grid, and no frame."""
     from matplotlib.ticker import PercentFormatter
 
     axes.set_ylim(0.0, next(top for top in (0.1, 0.25, 0.5, 1.0) if highest <= top))

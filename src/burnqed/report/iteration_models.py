@@ -1,4 +1,4 @@
-"""The models of each iteration: how well the value model and the policy learnt, and what it was for."""
+"""The models of each iteration: how well the value model and the policy learned, and their effect."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from burnqed.report.wording import NOTHING, coloured, figure, natural, out_of, p
 from burnqed.value.calibration import verdict_of
 
 _RANK = (
-    "Rank-1 is how often the state on a proof’s path comes first among its siblings, over theorems "
-    "that had no part in the training; the interval is of the difference to log-probability alone, "
-    "over theorems. The energy gap is how much lower its energy is than theirs."
+    "Rank-1 is how often the state on a proof’s path ranks first among its siblings, on theorems that "
+    "were not trained on. The interval is that of the difference from log-probability alone, over "
+    "theorems. The energy gap is how much lower the state’s energy is than that of its siblings."
 )
 _ABLATION = (
-    "The same policy, theorems and budgets; only the order of exploring states differs. Left out of "
-    "the test are theorems with an error in either."
+    "The policy, theorems and budgets are equal; only the order of exploring states differs. Theorems "
+    "with an error in either evaluation are left out of the test."
 )
 
 
@@ -56,7 +56,7 @@ def _calibration(value: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _verdict(value: Mapping[str, Any], judged: Mapping[str, Any]) -> object:
-    """By its figures, where they are there: older trainings say "no better" of what is undecided."""
+    """The verdict, from its figures if known: older trainings called undecided "no better"."""
     figures = [judged.get(key) for key in ("low", "high", "theorems")]
     match figures:
         case [int() | float() as low, int() | float() as high, int() as theorems]:
@@ -72,7 +72,7 @@ def verdict_badge(verdict: object) -> Markup:
 
 def _value_table(trained: Sequence[tuple[int, Iteration]]) -> Markup:
     head = ["iteration", "verdict", "rank-1", "log-probability", "difference", "chance", "energy gap",
-            "temperature", "judged by", "learnt from", "time"]  # fmt: skip
+            "temperature", "tested on", "trained on", "time"]  # fmt: skip
     return table(head, [_value_row(place, one) for place, one in trained], left=(0, 1))
 
 
@@ -131,13 +131,13 @@ _DEPTH = {"groups": ",", "rank1": ".1%", "chance": ".1%", "energy_gap": ".3g", "
 
 
 def _in_words(trained: Sequence[tuple[int, Iteration]]) -> Markup:
-    told = [(place, one, (one.value or {}).get("told")) for place, one in trained]
-    said = [
-        made("iterations.html", "line", label=coloured(place, one.label), told=text)
-        for place, one, text in told
+    texts = [(place, one, (one.value or {}).get("told")) for place, one in trained]
+    lines = [
+        made("iterations.html", "line", label=coloured(place, one.label), text=text)
+        for place, one, text in texts
         if isinstance(text, str) and text
     ]
-    return more("In words", *said) if said else Markup()
+    return more("In words", *lines) if lines else Markup()
 
 
 def _ablation(name: str, found: Sequence[Entry]) -> Markup:
@@ -204,7 +204,7 @@ def _policy_row(place: int, one: Iteration, tops: Sequence[str]) -> list[str]:
 
 
 def _pairs_table(trained: Sequence[tuple[int, Iteration]]) -> Markup:
-    """What the training sets were made of, whatever was counted: a row for each figure."""
+    """The counts of the training sets, with a row for each figure."""
     made = [(place, one, flat(one.pairs)) for place, one in trained if one.pairs]
     if not made:
         return Markup()
@@ -218,7 +218,7 @@ def _pairs_table(trained: Sequence[tuple[int, Iteration]]) -> Markup:
 
 
 def flat(facts: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """Facts within facts, by the way to each: `splits.train`."""
+    """Nested facts by their paths, such as `splits.train`."""
     found: dict[str, Any] = {}
     for key, value in facts.items():
         name = f"{before}{key}"

@@ -1,4 +1,4 @@
-"""Solve rate from iteration to iteration, and against nodes; a plot of each for every held-out set."""
+"""Plots of the solve rate by iteration and against nodes, for every held-out set."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 BY_ITERATION, BY_NODES = "by_iteration", "by_nodes"
-_CROWDED = 6  # iterations beside each other; with more their names are only numbers
+_CROWDED = 6  # iterations on an axis; if there are more, their names are only numbers
 
 
 def save_iteration_plots(history: History, directory: Path) -> list[Path]:
-    """Write each plot as PNG and as SVG; the paths."""
+    """Write each plot as PNG and SVG. Returns the paths."""
     return save_figures(lambda: _figures(history), directory)
 
 
 def svg_iteration_plots(history: History) -> dict[str, str]:
-    """The same plots as the text of SVG files, by name: `<kind>_<set>`."""
+    """The plots as the text of SVG files, by name: `<kind>_<set>`."""
     return svg_figures(lambda: _figures(history))
 
 
@@ -79,13 +79,13 @@ def _by_iteration(found: Sequence[Entry]) -> Figure:
 
 
 def _line(axes: Axes, found: Sequence[Entry], budget: int, colour: str) -> Any:
-    """A budget's line with its band, and its dashed one where there is a value model."""
+    """A budget's line with its band, and a dashed line for the value model, if any."""
     without = _points(found, [at(entry.evaluated.without, budget) for entry in found])
     given = _points(found, [at(entry.evaluated.given, budget) for entry in found])
     x = [place for place, _ in without]
     low, high = [b.interval[0] for _, b in without], [b.interval[1] for _, b in without]
     axes.fill_between(x, low, high, color=colour, alpha=0.13, linewidth=0)
-    # A single point has no band to be seen: its interval is a line.
+    # A single point has no visible band, so its interval is a line.
     axes.vlines(x, low, high, color=colour, alpha=0.45, linewidth=1.0)
     axes.plot(
         [place for place, _ in given], [b.rate for _, b in given], "--D", color=colour,

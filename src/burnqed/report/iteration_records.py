@@ -1,4 +1,4 @@
-"""What a run did besides proving held-out theorems: its searches, its gates, its cost, its origin."""
+"""A run's searches, gates, cost and origin."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from burnqed.report.wording import NOTHING, percent, run_colour, span
 
 
 def searches(history: History) -> Markup:
-    """The search for training proofs, and what it found that was new."""
+    """The searches for training proofs, and the new proofs."""
     searched = [one for one in history.iterations if one.searches or one.newly_proved]
     if not searched:
         return Markup()
@@ -31,8 +31,8 @@ def searches(history: History) -> Markup:
         new = len(one.newly_proved)
         known += new
         share = f" ({percent(known / history.train_theorems)})" if history.train_theorems else ""
-        told = f": {new:,} newly proved, {known:,} of {count(history.train_theorems, 'theorem')} in all"
-        parts.append(step(place, one.label, told + share))
+        text = f": {new:,} newly proved, {known:,} of {count(history.train_theorems, 'theorem')} in all"
+        parts.append(step(place, one.label, text + share))
         if new:
             parts.append(more(count(new, "name"), name_list(one.newly_proved)))
     return part("training", "Training theorems", *parts)
@@ -63,7 +63,7 @@ def gates(history: History) -> Markup:
 
 
 def cost(history: History) -> Markup:
-    """Where the time went. Wall clock, over all runs of a stage."""
+    """The wall-clock time of all runs of each stage."""
     spent = [(place, one) for place, one in enumerate(history.iterations) if one.stages]
     evaluations = _evaluation_cost(history)
     if not spent and not evaluations:
@@ -76,7 +76,7 @@ def cost(history: History) -> Markup:
 
 
 def kind_of(stage: str) -> str:
-    """What a stage does, as the first word of its name says: `eval-core-300` is an `eval`."""
+    """The kind of a stage, the first word of its name: `eval-core-300` is an `eval`."""
     return stage.partition("-")[0]
 
 
@@ -146,14 +146,14 @@ def _evaluation_cost(history: History) -> Markup:
     if not rows:
         return Markup()
     head = ["evaluation", "value model", "nodes", "tactics", "search", "Lean", "judge", "clock stops"]
-    return more(f"What {count(len(rows), 'evaluation')} took", table(head, rows, left=(0, 1)))
+    return more(f"Cost of {count(len(rows), 'evaluation')}", table(head, rows, left=(0, 1)))
 
 
 # ------------------------------------------------------------------------------------ origin
 
 
 def provenance(history: History) -> Markup:
-    """The manifest: what was asked for and with what, by its parts."""
+    """The manifest: settings and versions, by its parts."""
     plain = {key: v for key, v in history.manifest.items() if not isinstance(v, Mapping) or not v}
     parts = {key: v for key, v in history.manifest.items() if key not in plain}
     tables = [_facts(plain)] if plain else []

@@ -1,4 +1,4 @@
-"""What iterations prove of the held-out sets: cards, tables, and which theorems are new or lost."""
+"""The held-out results of all iterations: cards, tables, and theorems that are new or lost."""
 
 from __future__ import annotations
 
@@ -38,18 +38,18 @@ from burnqed.report.wording import NOTHING, coloured, interval, natural, out_of,
 
 _APART = "The theorems of this set are not the same in all iterations (their checksums differ)."
 _TESTS = (
-    "Gained and lost are within the largest budget that both have. p is McNemar’s exact test, each at "
-    "the 5% level by itself: of twenty tests of equal runs, one may show a difference by chance."
+    "Gained and lost are within the largest budget that both have. p is that of McNemar’s exact test, "
+    "each at the 5% level: of twenty tests of equal runs, one may show a difference by chance."
 )
 _FIRST = (
-    "New is what no earlier evaluation proved, within any budget, with the value model or without. "
-    "Lost is what the evaluation before proved and this one did not, both without the value model and "
-    "within the largest budget that both have."
+    "New theorems were not proved by any earlier evaluation, within any budget, with or without the "
+    "value model. Lost theorems were proved by the previous evaluation and not by this one, without "
+    "the value model and within the largest budget that both have."
 )
 
 
 def headline(history: History) -> Markup:
-    """From where each set began to where it is now."""
+    """The first and the latest result on each set."""
     found = [_card(name, entries(history, name)) for name in sets(history)]
     return cards(found) if found else paragraph("muted", "Nothing has been evaluated yet.")
 
@@ -59,7 +59,7 @@ def _card(name: str, found: Sequence[Entry]) -> Markup:
     before, after = first.evaluated.without, last.evaluated.without
     change = against(before, after) if last is not first else None
     best = after.at(change.budget) if change else after.largest
-    came = f"{before.at(change.budget).solved:,}" if change else ""
+    began = f"{before.at(change.budget).solved:,}" if change else ""
     lines = [f"{last.label}: {_rate(best)}"]
     if change:
         lines = [f"{first.label}: {_rate(before.at(change.budget))}", *lines]
@@ -67,9 +67,9 @@ def _card(name: str, found: Sequence[Entry]) -> Markup:
     given = at(last.evaluated.given, best.budget)
     if given is not None and last.evaluated.given is not None:
         tested = paired(after, last.evaluated.given, best.budget)
-        told = f"with the value model {given.solved:,} of {given.total:,}, {percent(given.rate)}"
-        lines.append(f"{told}: {_pairing_text(tested)}")
-    return card(name, best, lines, came=came)
+        rate = f"with the value model {given.solved:,} of {given.total:,}, {percent(given.rate)}"
+        lines.append(f"{rate}: {_pairing_text(tested)}")
+    return card(name, best, lines, began=began)
 
 
 def _rate(b: BudgetResult) -> str:
@@ -137,7 +137,7 @@ def _tested(before: IterationResult | None, after: IterationResult) -> str:
 
 
 def new_and_lost(history: History) -> Markup:
-    """The theorems that an iteration was the first to prove, with the proofs, and those it lost."""
+    """The theorems that an iteration was the first to prove, with proofs, and those it lost."""
     parts: list[Markup] = []
     for name in sets(history):
         found = entries(history, name)
@@ -156,18 +156,18 @@ def _begun(entry: Entry, firsts: Sequence[First]) -> Markup:
     return step(entry.place, entry.label, f" began with {count(len(firsts), 'theorem')}")
 
 
-def step(place: int, label: str, told: str) -> Markup:
-    return made("iterations.html", "step", label=coloured(place, label), told=told)
+def step(place: int, label: str, text: str) -> Markup:
+    return made("iterations.html", "step", label=coloured(place, label), text=text)
 
 
 def _step(before: Entry, entry: Entry, firsts: Sequence[First]) -> Markup:
     change = against(before.evaluated.without, entry.evaluated.without)
     lost = change.pairing.lost if change else ()
     undecided = change.pairing.undecided if change else ()
-    told = f": {len(firsts):,} new, {len(lost):,} lost"
+    text = f": {len(firsts):,} new, {len(lost):,} lost"
     if undecided:
-        told += f", {len(undecided):,} not compared because of errors"
-    parts = [step(entry.place, entry.label, told)]
+        text += f", {len(undecided):,} not compared because of errors"
+    parts = [step(entry.place, entry.label, text)]
     if firsts:
         each = [(_proof_name(first), first.theorem.proof) for first in firsts]
         parts.append(more("new, with proofs", made("iterations.html", "proofs", each=each)))
@@ -190,15 +190,15 @@ def name_list(theorems: Sequence[str]) -> Markup:
 
 
 def held_out_errors(history: History) -> Markup:
-    """Every error of every evaluation; nothing where there is none."""
-    told = []
+    """Every error of every evaluation, or nothing."""
+    lists = []
     for name in sets(history):
         for entry in entries(history, name):
             for arm, (which, result) in enumerate(entry.arms):
                 title = subtitle(f"{name}, {entry.label}{f', {which}' if arm else ''}")
-                told.append(error_list(title, result, code))
-    if not any(told):
+                lists.append(error_list(title, result, code))
+    if not any(lists):
         return Markup()
-    number = sum(bool(part) for part in told)
-    shown = more(f"{count(number, 'evaluation')} with errors", *told, opened=number == 1)
+    number = sum(bool(part) for part in lists)
+    shown = more(f"{count(number, 'evaluation')} with errors", *lists, opened=number == 1)
     return part("errors", "Errors", shown, note=ERRORS)

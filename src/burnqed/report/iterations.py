@@ -1,4 +1,4 @@
-"""The report of a whole run of expert iteration as one HTML file; the run may be half done."""
+"""The report of a run of expert iteration, finished or not, as one HTML file."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from burnqed.report.standing import entries, file_names, sets
 from burnqed.report.wording import date, span
 
 _CAPTIONS = {
-    BY_ITERATION: "proved at each iteration within each budget; bands are 95% intervals.",
-    BY_NODES: "proved within so many nodes, without the value model; dots are the budgets.",
+    BY_ITERATION: "rate by iteration, for each budget; bands are 95% intervals.",
+    BY_NODES: "rate against nodes, without the value model; dots are the budgets.",
 }
 
 
 def iteration_page(history: History) -> str:
-    """The page about a run; `save_iteration_plots` writes its plots as files."""
+    """The page of a run. `save_iteration_plots` writes its plots as files."""
     body = join(
         [
             iteration_scores.headline(history),
@@ -57,14 +57,14 @@ def _header(history: History) -> Markup:
 
 
 def _state(history: History) -> tuple[str, str, str]:
-    """Where the run is, and what is due."""
+    """The state of the run: a badge's kind and text, and what follows it."""
     if history.ended:
         kind = "stop" if history.ended.startswith("gate") else "none"
         return kind, "ended", history.ended
     if not history.iterations:
         return "warn", "not begun", "nothing has been done yet"
     if history.finished:
-        return "pass", "finished", f"{history.extent}, as asked"
+        return "pass", "finished", history.extent
     last = history.iterations[-1]
     return "warn", "not ended", _doing(last)
 

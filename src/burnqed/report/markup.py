@@ -1,4 +1,4 @@
-"""HTML by Jinja2. Text is escaped unless it says that it is markup, so that nothing is forgotten."""
+"""HTML by Jinja2. All text is escaped, except `Markup`."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-# No character of HTML, or none of UTF-8: JSON may hold both.
+# Characters that JSON may hold, but HTML or UTF-8 may not.
 _UNFIT = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 
 def fit(text: str) -> str:
-    """The text, with what no page can hold replaced."""
+    """The text, with characters replaced that a page cannot hold."""
     return _UNFIT.sub("\N{REPLACEMENT CHARACTER}", text)
 
 
@@ -34,7 +34,7 @@ def whole(template: str, **values: Any) -> str:
 
 
 def made(template: str, macro: str, **values: Any) -> Markup:
-    """What one macro of a template makes of these values."""
+    """The output of a template's macro for these values."""
     made: Markup = getattr(_TEMPLATES.get_template(template).module, macro)(**values)
     return made
 
@@ -60,7 +60,7 @@ def subtitle(text: str) -> Markup:
 
 
 def with_below(text: str, below: str) -> Markup:
-    """A cell's text, and what stands small below it, if there is something."""
+    """A cell's text, with a small text below it, if any."""
     return made("parts.html", "with_below", text=text, below=below)
 
 
@@ -69,22 +69,22 @@ def names(links: Iterable[Markup]) -> Markup:
 
 
 def part(place: str, title: str, *content: Markup, note: str = "") -> Markup:
-    """A part of a page, with a heading that its contents link to."""
+    """A part of a page, with a heading for the table of contents."""
     return made("parts.html", "part", place=place, title=title, note=note, content=content)
 
 
 def more(title: str, *content: Markup, opened: bool = False) -> Markup:
-    """What is only shown to who asks for it."""
+    """Content that is folded away."""
     return made("parts.html", "more", title=title, content=content, opened=opened)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], left: Collection[int] = (0,)) -> Markup:
-    """A table whose first column names the rows. Columns that are not in `left` are numbers."""
+    """A table whose first column names the rows. Columns outside of `left` are numbers."""
     return made("parts.html", "table", head=head, rows=list(rows), left=left)
 
 
 def facts(head: Sequence[str], rows: Iterable[Sequence[str]]) -> Markup:
-    """A table of what is so; no column is of numbers."""
+    """A table of facts, without columns of numbers."""
     shown = table(head, rows, left=range(len(head)))
     return made("parts.html", "facts", table=shown)
 
@@ -95,5 +95,5 @@ def header(
     state: tuple[str, str, str] | None = None,
     warnings: Sequence[str] = (),
 ) -> Markup:
-    """What a page begins with. `state` is a badge's kind and text, and what follows it."""
+    """The beginning of a page. `state` is a badge's kind and text, and what follows it."""
     return made("parts.html", "header", title=title, about=about, state=state, warnings=warnings)

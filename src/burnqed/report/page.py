@@ -1,4 +1,4 @@
-"""A report as one HTML file: no other file, no network, no script that it cannot do without."""
+"""A report as one HTML file: no other file, no network, and it works without scripts."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ from burnqed.report.theorems import anchors, rows_of, theorem_list
 from burnqed.report.wording import date
 
 _CAPTIONS = {
-    "solve_rate_by_nodes": "Proved within so many nodes; dots are the budgets, bands 95% intervals.",
-    "solve_rate_by_seconds": "Proved within so many seconds, on the machine that ran it.",
+    "solve_rate_by_nodes": "Rate proved against nodes. Dots are the budgets, bands 95% intervals.",
+    "solve_rate_by_seconds": "Rate proved against seconds, on the machine that ran it.",
 }
 
 
 def page(labelled: Labelled) -> str:
-    """The page about one run, or about several side by side."""
+    """The page of one run, or of several side by side."""
     rows = rows_of(labelled)
     places = anchors(rows)
 
@@ -56,7 +56,7 @@ def _header(labelled: Labelled) -> Markup:
     if rules:
         about.append(f"leak rule: {', '.join(rules)}")
     checksums = {result.benchmark.checksum for result in results}
-    apart = "These runs are on different theorems (their checksums differ): rates do not compare."
+    apart = "These runs are on different theorems (their checksums differ): do not compare their rates."
     return header(_title(labelled), about, warnings=[apart] if len(checksums) > 1 else [])
 
 

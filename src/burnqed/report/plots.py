@@ -25,14 +25,14 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-_LABEL, _SHORT = 60, 28  # characters of a run's label in a legend; two of the short ones fit in a row
+_LABEL, _SHORT = 60, 28  # most characters of a run's label in a legend; two short ones fit in a row
 
 
 @dataclass(frozen=True, slots=True)
 class _Kind:
     name: str
     axis: str
-    floor: float  # what is less is drawn here: a logarithm has no zero
+    floor: float  # smaller values are drawn here: a logarithm has no zero
     budgets: bool  # whether its axis is the one that budgets are given in
 
 
@@ -41,17 +41,17 @@ _SECONDS = _Kind("solve_rate_by_seconds", "seconds per theorem", 0.01, budgets=F
 
 
 def save_plots(labelled: Labelled, directory: Path) -> list[Path]:
-    """Write each plot as PNG and as SVG; the paths."""
+    """Write each plot as PNG and SVG. Returns the paths."""
     return save_figures(lambda: _figures(labelled), directory)
 
 
 def svg_plots(labelled: Labelled) -> dict[str, str]:
-    """The same plots as the text of SVG files, by name."""
+    """The plots as the text of SVG files, by name."""
     return svg_figures(lambda: _figures(labelled))
 
 
 def nodes_figure(labelled: Labelled, looks: Sequence[int] = ()) -> Figure:
-    """Solve rate against nodes, in the style that is set. `looks`: which look each run has."""
+    """Plot the solve rate against nodes, in the current style. `looks`: the look of each run."""
     return _draw(labelled, [by_nodes(result) for _, result in labelled], _NODES, looks)
 
 
@@ -94,7 +94,7 @@ def _draw(
         frameon=False, handlelength=2.2,
     )  # fmt: skip
     for text, (label, _) in zip(legend.get_texts(), labelled, strict=True):
-        # Set afterwards: as labels, `_x` would be left out and `$x$` be a formula.
+        # Set afterwards, because as a label `_x` would be left out and `$x$` be a formula.
         text.set_parse_math(False)
         said = " ".join(fit(label).split())
         text.set_text(said if len(said) <= _LABEL else f"{said[: _LABEL - 1]}…")
@@ -102,7 +102,7 @@ def _draw(
 
 
 def _span(curves: Sequence[Curve], floor: float) -> tuple[float, float]:
-    """The ends of the logarithmic axis: a decade at least, with a little room before the first step."""
+    """The ends of the logarithmic axis: at least a decade, with some room before the first step."""
     proofs = [x for c in curves for x, solved in zip(c.x, c.solved, strict=True) if solved]
     first = max(floor, min(proofs, default=floor))
     last = max(c.end for c in curves)
@@ -114,7 +114,7 @@ def _scale(axes: Axes, left: float, right: float, highest: float) -> None:
 
     axes.set_xscale("log")
     axes.set_xlim(left, right)
-    # One number in a decade is too few when there are but two decades.
+    # One number per decade is too few for two decades.
     within = (1.0, 2.0, 5.0) if right / left < 300 else (1.0,)
     axes.xaxis.set_major_locator(LogLocator(subs=within, numticks=40))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
@@ -123,7 +123,7 @@ def _scale(axes: Axes, left: float, right: float, highest: float) -> None:
 
 
 def _mark_budgets(axes: Axes, budgets: Sequence[int]) -> None:
-    """A line at each budget, and its number above it where there is room."""
+    """A line at each budget, with its number above it if there is room."""
     left, right = axes.get_xlim()
     taken = None
     for budget in budgets:

@@ -1,4 +1,4 @@
-"""The parts of a report's page, each from the results alone."""
+"""The parts of a report's page, each made from the results alone."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from burnqed.report.wording import (
 
 
 def headline(labelled: Labelled) -> Markup:
-    """What everybody looks for first, with the uncertainty that belongs to it."""
+    """The main result of each run, with its uncertainty."""
     return cards(_card(labelled, run) for run in range(len(labelled)))
 
 
@@ -41,9 +41,9 @@ def cards(each: Iterable[Markup]) -> Markup:
 
 
 def card(
-    title: str, best: BudgetResult, lines: Sequence[str], *, came: str = "", more: str = ""
+    title: str, best: BudgetResult, lines: Sequence[str], *, began: str = "", more: str = ""
 ) -> Markup:
-    """A result at a glance; `came` is where it began."""
+    """A result at a glance. `began` is the first result."""
     exhausted, errors = sum(best.exhausted.values()), sum(best.errors.values())
     key = [
         ("proved", best.solved, f"{best.solved:,} proved"),
@@ -51,7 +51,7 @@ def card(
         ("error", errors, count(errors, "error")),
     ]
     return made(
-        "sections.html", "card", title=title, came=came, solved=f"{best.solved:,}",
+        "sections.html", "card", title=title, began=began, solved=f"{best.solved:,}",
         total=f"{best.total:,}", lines=lines, within=f"within {count(best.budget, 'node')}{more}",
         key=[(kind, number and _width(number, best.total), text) for kind, number, text in key],
     )  # fmt: skip
@@ -82,7 +82,7 @@ def _budget_table(result: IterationResult) -> Markup:
     rows = [_budget_row(b, ks) for b in result.budget_results]
     solved, total = len(result.cumulative), result.largest.total
     if solved != result.largest.solved:
-        # A larger budget that is a search of its own may miss what a smaller one found.
+        # A larger budget, searched separately, may miss what a smaller one found.
         share = [percent(solved / total), interval(wilson(solved, total))]
         rows.append(["any", out_of(solved, total), *share, *[""] * (len(head) - 4)])
     return table(head, rows)
@@ -98,13 +98,13 @@ def _budget_row(b: BudgetResult, ks: Sequence[int]) -> list[str]:
 
 
 def _counts(counts: Mapping[str, int]) -> Markup:
-    """The sum, and below it what it is made of."""
+    """The sum, with its parts below it."""
     said = ", ".join(f"{kind} {number:,}" for kind, number in counts.items() if number)
     return with_below(f"{sum(counts.values()):,}", said)
 
 
 def groups(labelled: Labelled) -> Markup:
-    """Each part of the benchmark at the largest budget; nothing where it has no parts."""
+    """Each part of the benchmark at the largest budget; nothing if it has no parts."""
     named = {t.group for _, result in labelled for t in result.largest.per_theorem}
     if not any(named):
         return Markup()
@@ -132,7 +132,7 @@ Link = Callable[[str], Markup]
 
 
 def differences(labelled: Labelled, link: Link) -> Markup:
-    """Which theorems one run proved and another did not; nothing for a single run."""
+    """The theorems that only some of the runs proved; nothing for a single run."""
     if len(labelled) == 1:
         return Markup()
     found = [{t.name: t for t in result.largest.per_theorem} for _, result in labelled]
@@ -187,21 +187,23 @@ def _pattern(
     )  # fmt: skip
 
 
-ERRORS = "An error says nothing about its theorem. It counts in every total, and never as proved."
+ERRORS = (
+    "After an error nothing is known about the theorem. It counts in every total, and never as proved."
+)
 
 
 def errors(labelled: Labelled, link: Link) -> Markup:
-    """Every error with its text, by kind. One is no unproved theorem: nobody knows what it would be."""
-    told = [
+    """Every error with its text, by kind. An error does not mean that a theorem is unproved."""
+    lists = [
         error_list(_subtitle(labelled, run), result, link) for run, (_, result) in enumerate(labelled)
     ]
-    if not any(told):
+    if not any(lists):
         return part("errors", "Errors", Markup("<p>None.</p>"))
-    return part("errors", "Errors", *told, note=ERRORS)
+    return part("errors", "Errors", *lists, note=ERRORS)
 
 
 def error_list(title: Markup, result: IterationResult, link: Link) -> Markup:
-    """A result's errors by kind; nothing where there is none."""
+    """A result's errors by kind, or nothing."""
     if not result.failed:
         return Markup()
     kinds: dict[str, list[tuple[Markup, str, str]]] = {}
@@ -215,7 +217,7 @@ def error_list(title: Markup, result: IterationResult, link: Link) -> Markup:
 
 
 def provenance(labelled: Labelled) -> Markup:
-    """What was run on what, and what it cost."""
+    """Settings, benchmark and cost of each run."""
     results = [result for _, result in labelled]
     head = ["", *(run_name(labelled, run) if len(labelled) > 1 else "" for run in range(len(labelled)))]
     stops = any(result.cost.clock_stops for result in results)
@@ -229,8 +231,8 @@ def provenance(labelled: Labelled) -> Markup:
 
 
 _CLOCK = (
-    "Clock stops are tactics that the wall clock stopped before their own limit did. On a faster or a "
-    "slower machine they may come out differently, and so may a theorem that depends on one."
+    "Clock stops are tactics that the wall clock stopped before their own limit. On a faster or slower "
+    "machine their results may differ, and so may those of theorems that depend on them."
 )
 
 
@@ -239,7 +241,7 @@ def _facts(
     results: Sequence[IterationResult],
     facts_of: Callable[[IterationResult], Mapping[str, str]],
 ) -> Markup:
-    """A row for each fact, a column for each run; rows in which the runs differ are marked."""
+    """A row for each fact, a column for each run. Rows with differences are marked."""
     each = [facts_of(result) for result in results]
     rows = []
     for name in dict.fromkeys(name for one in each for name in one):

@@ -1,6 +1,6 @@
-"""How a run's iterations stand on a held-out set: who is compared with whom, and who proved what first.
+"""Compares a run's iterations on a held-out set, and finds which proved each theorem first.
 
-An error says nothing about its theorem: nothing here counts one as proved, or as lost.
+After an error nothing is known about a theorem: it counts neither as proved nor as lost.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Entry:
 
     @property
     def arms(self) -> list[tuple[str, IterationResult]]:
-        """Both evaluations, each with what it is called beside the other."""
+        """Both evaluations, with their labels."""
         given = self.evaluated.given
         with_value = [("with the value model", given)] if given is not None else []
         return [("without", self.evaluated.without), *with_value]
@@ -45,7 +45,7 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class First:
-    """A theorem that nothing before had proved. `before` is what had become of it last."""
+    """A theorem that no earlier evaluation proved. `before` is its previous outcome."""
 
     theorem: TheoremResult
     only_given: bool  # the value model was needed
@@ -77,7 +77,7 @@ def at(result: IterationResult | None, budget: int) -> BudgetResult | None:
 
 
 def against(before: IterationResult, after: IterationResult) -> Against | None:
-    """None where they share no budget."""
+    """Compare two results; None if they share no budget."""
     shared = set(before.budgets) & set(after.budgets)
     return Against(max(shared), paired(before, after, max(shared))) if shared else None
 
@@ -90,7 +90,7 @@ def paired(before: IterationResult, after: IterationResult, budget: int) -> Pair
 
 
 def first_proofs(found: Sequence[Entry]) -> list[list[First]]:
-    """For each entry the theorems that it was the first to prove, within any budget, in any arm."""
+    """For each entry, the theorems that it was the first to prove, within any budget, in any arm."""
     known: set[str] = set()
     last: dict[str, str] = {}
     firsts = []
@@ -117,7 +117,7 @@ def same_theorems(found: Sequence[Entry]) -> bool:
 
 
 def file_names(names: Sequence[str]) -> dict[str, str]:
-    """A name for files, and for places on a page, for each set; no two are the same."""
+    """A unique name for each set, for files and anchors."""
     given: dict[str, str] = {}
     for name in names:
         slug = re.sub("[^A-Za-z0-9]+", "-", name)[:40].strip("-").lower() or "set"

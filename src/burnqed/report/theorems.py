@@ -1,4 +1,4 @@
-"""The list of all theorems: what became of each in each run, and the proofs."""
+"""The list of all theorems, with outcomes in each run and proofs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from burnqed.report.wording import natural, run_name, seconds
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A theorem in every run; None where a run's benchmark does not have it."""
+    """A theorem in every run; None if a run's benchmark does not have it."""
 
     name: str
     group: str
@@ -27,13 +27,13 @@ class Row:
 
     @property
     def outcomes(self) -> set[str]:
-        """What a reader may filter by."""
+        """The words that a reader may filter by."""
         differ = {"differ"} if len({t.proved for t in self.there}) > 1 else set()
         return differ | {t.outcome for t in self.there}
 
 
 def rows_of(labelled: Labelled) -> list[Row]:
-    """By group, then by name, as people count."""
+    """A key that sorts by group, then by name, with numbers in order."""
     found = [{t.name: t for t in result.largest.per_theorem} for _, result in labelled]
     rows = []
     for name in dict.fromkeys(name for theorems in found for name in theorems):
@@ -43,7 +43,7 @@ def rows_of(labelled: Labelled) -> list[Row]:
 
 
 def anchors(rows: Sequence[Row]) -> dict[str, str]:
-    """A place on the page for each theorem; names themselves are no names for places."""
+    """An anchor for each theorem: names themselves cannot be anchors."""
     return {row.name: f"t{i}" for i, row in enumerate(rows)}
 
 
@@ -62,13 +62,13 @@ def theorem_list(labelled: Labelled, rows: Sequence[Row]) -> Markup:
 
 
 _ATTEMPTS = (
-    "Nodes and seconds are of the attempt that took the fewest nodes to a proof; where there is none, "
+    "Nodes and seconds are of the attempt that took the fewest nodes to a proof, or, without a proof, "
     "of the one that spent the most."
 )
 
 
 def _controls(labelled: Labelled, rows: Sequence[Row]) -> list[tuple[str, str, Mapping[str, str]]]:
-    """What a reader may choose by: its name, its label, and its values with their texts."""
+    """The filters of the list: name, label, and values with their texts."""
     outcomes = {"": "all outcomes", "proved": "proved", "exhausted": "exhausted", "error": "error"}
     if len(labelled) > 1:
         outcomes["differ"] = "runs differ"
@@ -105,7 +105,7 @@ def _line(labelled: Labelled, run: int, t: TheoremResult, attempts: int) -> dict
 
 
 def _texts(labelled: Labelled, row: Row) -> list[tuple[list[Markup], str, str]]:
-    """Proofs and error texts, and whose they are; one that several runs share is there once."""
+    """Proofs and error texts with their runs. A text that several runs share appears once."""
     texts: dict[tuple[str, str], list[int]] = {}
     for run, t in enumerate(row.found):
         if t is not None and (t.proof if t.proved else t.detail):

@@ -1,4 +1,4 @@
-"""How runs, numbers and dates are written on the page, and in which order names stand."""
+"""The format of runs, numbers and dates on the page, and the order of names."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ NOTHING = "–"
 
 
 def run_colour(run: int) -> str:
-    """The n-th run's colour in CSS: that of its curve, or what the dark page has for it."""
+    """The n-th run's colour in CSS: that of its curve, or its equivalent on a dark page."""
     colour, _ = look(run)
     return f"var(--c{colour[1:]}, {colour})"
 
 
 def coloured(run: int, label: str) -> Markup:
-    """What the n-th curve is called, beside its colour."""
+    """The name of the n-th curve, with its colour."""
     return made("parts.html", "label", text=label, colour=run_colour(run))
 
 
 def run_name(labelled: Labelled, run: int) -> Markup:
-    """A run's label; beside others it has the colour of its curve."""
+    """A run's label, in the colour of its curve if there are several runs."""
     colour = run_colour(run) if len(labelled) > 1 else ""
     return made("parts.html", "label", text=labelled[run][0], colour=colour)
 
@@ -44,7 +44,7 @@ def out_of(solved: int, total: int) -> Markup:
 
 
 def figure(value: object, form: str = ",") -> str:
-    """A number from a file of others, if it is there and one."""
+    """A number from a file, if the value is there and is a number."""
     is_number = isinstance(value, int | float) and not isinstance(value, bool)
     return format(value, form) if is_number else NOTHING
 
@@ -63,7 +63,7 @@ def seconds(value: float) -> str:
 
 
 def span(secs: float) -> str:
-    """A time that may be of hours, as people say it."""
+    """A duration, in words that people use."""
     if secs < 60:
         return f"{secs:.1f} s"
     minutes, rest = divmod(round(secs), 60)
@@ -74,7 +74,7 @@ def span(secs: float) -> str:
 
 
 def date(timestamp: str) -> str:
-    """A timestamp for people; as it is where it is none."""
+    """A timestamp for people. Other text stays unchanged."""
     try:
         return f"{datetime.fromisoformat(timestamp):%Y-%m-%d %H:%M %Z}".strip()
     except ValueError:

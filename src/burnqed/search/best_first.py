@@ -1,7 +1,7 @@
-"""The search: expand the best open node until the root is proved or the budget is spent.
+"""The search: expand the best open node until the root is proved or the budget runs out.
 
-A pure function of its arguments. The same theorem, environment, policy, value, budget and seed give
-the same tree (as long as Lean's answers are the same, and no limit in seconds cuts it).
+A pure function of its arguments: the same theorem, environment, policy, value, budget and seed give the
+same tree, if Lean's answers are the same and no time limit cuts it.
 """
 
 from __future__ import annotations
@@ -30,23 +30,23 @@ from burnqed.search.scoring import Scoring, score
 from burnqed.search.split import Part, independent
 from burnqed.search.tree import Child, Edge, Node, Status, Tree
 
-# Tactics sent to Lean at once: when one closes the node, those after its bunch are not run.
+# Tactics sent to Lean at once. If one closes the node, those after its bunch are not run.
 _BUNCH = 6
-_WIDEST = 8  # times the budget's candidates: a model that samples would never come to an end
-_MAX_TROUBLE = 3  # tactics whose process was killed by something else than themselves
+_WIDEST = 8  # times the budget's candidates: a model that samples would never run out
+_MAX_TROUBLE = 3  # tactics whose process was killed by something else
 _MAX_LOST = 10  # tactics that killed Lean in any way
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How to search, apart from what it may cost.
+    """How to search, apart from the budget.
 
-    `merge` makes equal states one node, and `split` proves independent goals separately; both are on
-    but for measurements, and for the second try of a proof that did not survive merging.
+    `merge` makes equal states one node, and `split` proves independent goals separately. Both are on,
+    except for measurements and for the second try after the judge refused a proof.
     """
 
     temperature: float = 0.0
-    batch: int = 1  # nodes for which candidates are asked at once
+    batch: int = 1  # nodes in one request to the policy
     scoring: Scoring = field(default_factory=Scoring)
     merge: bool = True
     split: bool = True
@@ -54,10 +54,10 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """What a search found.
+    """The end of a search.
 
-    `limit` is None when the root is proved (as far as Lean said), or when there is a `failure`: Lean
-    died again and again, and the search could not go on.
+    `limit` is None if the root is proved (not judged yet), or if there is a `failure`: Lean died again
+    and again, and the search could not continue.
     """
 
     tree: Tree
@@ -65,17 +65,17 @@ class SearchResult:
     nodes: int
     seconds: float
     lean_seconds: float
-    lost: tuple[tuple[str, LeanLost], ...] = ()  # tactics that took Lean along, and how
-    # Nodes spent when, for the first time, a tactic was lost and it was not its own doing, or when the
-    # search failed. One with fewer nodes than that is a conclusive one.
+    lost: tuple[tuple[str, LeanLost], ...] = ()  # tactics that killed Lean, and how
+    # Nodes spent when a tactic was first lost through no fault of its own, or when the search failed.
+    # A search with fewer nodes is conclusive.
     lost_at: int | None = None
     failure: LeanError | None = None
 
     @property
     def conclusive(self) -> bool:
-        """Whether an unproved end says that the budget did not suffice, and nothing else.
+        """Whether a missing proof can only mean that the budget was too small.
 
-        Not so when a process was killed from outside, or when all that was left to try was lost.
+        Not if a process was killed from outside, or if everything left to try was lost.
         """
         if self.failure is not None:
             return False
@@ -94,13 +94,13 @@ async def best_first(
     events: EventSink = ignore,
     settings: Settings | None = None,
 ) -> SearchResult:
-    """Search for a proof. Raises `StatementError`, and `LeanError` when it cannot even begin."""
+    """Search for a proof. Raises `StatementError`, and `LeanError` if it cannot begin."""
     search = _Search(theorem, environment, policy, value, budget, seed, events, settings or Settings())
     return await search.run()
 
 
 class _Search:
-    """The variables of one run."""
+    """The state of one search."""
 
     def __init__(
         self,
@@ -125,11 +125,11 @@ class _Search:
         self.tree = Tree()
         self.frontier = Frontier(self.tree)
         self.too_deep = False
-        self.width: dict[int, int] = {}  # candidates asked for at a node, where there may be more
-        self.tried: dict[int, set[str]] = {}  # at a node; what searched by itself is not in its edges
+        self.width: dict[int, int] = {}  # candidates requested at a node, if there may be more
+        self.tried: dict[int, set[str]] = {}  # at a node; searching tactics are not among its edges
         self.lost: dict[str, LeanLost] = {}
         self.lost_at: int | None = None
-        self.cut = False  # the time was up in the middle of a node
+        self.cut = False  # the time ran out in the middle of a node
 
     async def run(self) -> SearchResult:
         state = await self.environment.start(self.theorem)
@@ -156,8 +156,8 @@ class _Search:
         while not self.tree.proved:
             if self.cut:
                 return "seconds"
-            # Nothing left is said before nothing allowed: more budget would not have helped, and the
-            # answer is the same for every budget from here on.
+            # Check for nodes before the budget: if none are left, no larger budget would help, and the
+            # answer is the same for all of them.
             nodes = self._next_nodes()
             more = None if nodes else await self._more()
             if not nodes and more is None:
@@ -190,9 +190,9 @@ class _Search:
         return nodes
 
     async def _more(self) -> tuple[Node, list[Candidate]] | None:
-        """What to try when nothing is open: more, at the best of those that had the fewest candidates.
+        """If no node is open: more candidates, at the best node of those that had the fewest.
 
-        Asking costs nothing of the budget: only where there is something new is there a way on.
+        Requests cost no budget, and a node is only expanded again if something new comes.
         """
         while self.width:
             useful = self.tree.worth_more(self.width)
@@ -207,7 +207,7 @@ class _Search:
         return None
 
     def _remember(self, node: Node, candidates: Sequence[Candidate], width: int) -> None:
-        """Keep in mind that there may be more candidates, where all that were asked for came."""
+        """Note that a node may have more candidates if all that were requested came."""
         if len(candidates) == width and 2 * width <= _WIDEST * self.budget.candidates:
             self.width[node.id] = width
 
@@ -234,13 +234,13 @@ class _Search:
             if results is None:
                 self.cut = True
                 edges += [
-                    self._not_tried(node, c, "the time was up") for c in _distinct([*bunch, *todo])
+                    self._not_tried(node, c, "the time ran out") for c in _distinct([*bunch, *todo])
                 ]
                 break
             suggested: list[Candidate] = []
             for candidate, result in zip(bunch, results, strict=True):
                 if isinstance(result, Advanced | Closed) and result.suggestions:
-                    # What searched is replaced by what it found, in its place and at its price.
+                    # A searching tactic is replaced by its suggestions, with the same log-probability.
                     suggested += [replace(candidate, tactic=tactic) for tactic in result.suggestions]
                     await self.environment.free([result.state])
                 else:
@@ -252,7 +252,7 @@ class _Search:
             self._give_up()
 
     async def _apply(self, node: Node, bunch: Sequence[Candidate]) -> list[StepResult] | None:
-        """What comes of these tactics; None when the time is up before that is known."""
+        """The results of these tactics, or None if the time runs out first."""
         left = self.meter.left
         if left is not None and left <= 0:
             return None
@@ -287,16 +287,16 @@ class _Search:
                 return Edge(node, candidate, "advanced", "", children, False, seconds, cost)
 
     def _not_tried(self, node: Node, candidate: Candidate, why: str) -> Edge:
-        """Kept all the same: else the node could fail without a trace of what was not tried."""
+        """An edge for a tactic that was not tried: without it the node might look failed."""
         return Edge(node, candidate, "lost", f"not tried: {why}", (), True, self.meter.seconds)
 
     def _give_up(self) -> None:
         """Raise when too much was lost.
 
-        A tactic that took Lean along twice is not tried again, and nothing is concluded from it: some
-        overflow a memory or a stack, and the search can go on without them. Processes that are killed
-        from outside, or a Lean that dies of everything, are trouble that has nothing to do with the
-        theorem: "not found" would be a lie.
+        A tactic that killed Lean twice is not tried again, and nothing is concluded from it: some
+        overflow memory or the stack, and the search can continue without them. But if processes are
+        killed from outside, or every tactic kills Lean, the trouble has nothing to do with the theorem:
+        "not found" would be a lie.
         """
         trouble = [e for e in self.lost.values() if not is_own_fault(e)]
         if len(trouble) >= _MAX_TROUBLE or len(self.lost) >= _MAX_LOST:
@@ -320,26 +320,26 @@ class _Search:
         return self.tree.add_node(state, part, key, source, logprob, self.meter.seconds)
 
     async def _grow(self, node: Node, edges: Sequence[Edge]) -> None:
-        """Put the edges into the tree, and what they lead to into the frontier."""
+        """Add the edges to the tree, and their children to the frontier."""
         again: dict[int, Node] = {}
         if node.status is Status.OPEN:
             self.tree.expand(node, edges)
         else:
             self.tree.widen(node, edges)
-            # Some that were given up are wanted again.
+            # Some abandoned nodes are wanted again.
             again = {one.id: one for one in self.tree.nodes if one.status is Status.OPEN}
         fresh: dict[int, Node] = {}
         for edge in edges:
             for child in edge.children:
                 target, logprob = child.node, node.logprob + edge.candidate.logprob
                 if target.status is not Status.OPEN:
-                    # What lies below it counts on from the way it had when it was expanded. A later one
-                    # may come from there: round a loop of likely steps the mean gets better and better.
+                    # The scores below it build on its path when it was expanded. A later path may come
+                    # from below: each turn of a loop of likely steps would improve the mean.
                     continue
                 if target.parents[0] is edge:
                     fresh[target.id] = target
                 else:
-                    # Reached once more: perhaps a better way, perhaps only now wanted.
+                    # Reached again: perhaps by a better path, perhaps wanted only now.
                     if _better(logprob, node.length + 1, target, self.settings.scoring):
                         target.logprob, target.length = logprob, node.length + 1
                     again[target.id] = target

@@ -1,4 +1,4 @@
-"""What a search may spend, and the one clock it may look at."""
+"""The budget of a search, and its only clock."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-# Why a search ended without a proof: a budget, or nothing left to try within it.
+# Why a search ended without a proof: a budget ran out, or nothing was left to try within it.
 Limit = Literal["nodes", "depth", "seconds", "candidates"]
 
 
@@ -15,7 +15,7 @@ Limit = Literal["nodes", "depth", "seconds", "candidates"]
 class Budget:
     """Limits of one search. A node is spent when its candidates are tried.
 
-    `seconds` is off by default, because then the same seed gives the same result on any machine.
+    `seconds` is off by default, so that a seed gives the same result on every machine.
     """
 
     nodes: int = 100
@@ -29,7 +29,7 @@ class Budget:
 
 
 class Meter:
-    """Counts what one search has spent of its budget."""
+    """Counts what a search has spent of its budget."""
 
     def __init__(self, budget: Budget, clock: Callable[[], float] = time.monotonic) -> None:
         self.budget = budget

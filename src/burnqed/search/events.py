@@ -1,4 +1,4 @@
-"""What a search tells while it runs, to whoever watches."""
+"""Events that a search sends while it runs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from burnqed.search.tree import Node, Tree
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Lean accepted the statement. The tree and the meter are the search's own: look, do not touch."""
+    """Lean accepted the statement. The tree and the meter are the search's own: only read them."""
 
     theorem: Theorem
     tree: Tree
@@ -21,7 +21,7 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """A node's candidates were tried; its edges say what came of them."""
+    """A node's candidates were tried. Its edges have the results."""
 
     theorem: Theorem
     node: Node
@@ -33,4 +33,4 @@ EventSink = Callable[[Event], None]
 
 
 def ignore(event: Event) -> None:
-    """Nobody watches."""
+    """An event sink that does nothing."""

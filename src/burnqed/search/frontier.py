@@ -1,4 +1,4 @@
-"""The open nodes, the best first."""
+"""The open nodes, best first."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from burnqed.search.tree import Node, Status, Tree
 
 
 class Frontier:
-    """A heap of open nodes; ties go to the older node, so that the order is the same every time.
+    """A heap of open nodes. Ties go to the older node, so that the order is reproducible.
 
-    A node may be pushed again when its score has improved or when it is wanted again; entries that
-    are no longer true are dropped when they come up.
+    A node is pushed again when its score improves or when it is wanted again. Outdated entries are
+    dropped when they reach the top.
     """
 
     def __init__(self, tree: Tree) -> None:
@@ -22,7 +22,7 @@ class Frontier:
         heapq.heappush(self._heap, (-node.score, node.id))
 
     def pop(self) -> Node | None:
-        """The best open node that a proof of the root could still need, and None if there is none."""
+        """The best open node that a proof of the root could still need, or None."""
         while self._heap:
             negated, id = heapq.heappop(self._heap)
             node = self._tree.nodes[id]

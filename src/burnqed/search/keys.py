@@ -1,10 +1,9 @@
-"""When two states are the same up to the names and the order of their hypotheses.
+"""Keys of states: equal if the states differ only in names and order of hypotheses.
 
-The key of a state is its text with the hypotheses sorted and renamed in a way that depends on what
-they say and not on what they are called. Equal keys mean equal texts up to a one-to-one renaming, so
-a proof of one state is a proof of the other once the names are changed (`bridge` says how). States
-that look alike in a way that the sorting cannot tell apart may get different keys: a missed merger
-costs time, a wrong one would cost a proof.
+The key of a state is its text with the hypotheses sorted and renamed by their content, not their names.
+Equal keys mean equal texts up to a one-to-one renaming, so a proof of one state proves the other after
+renaming (`bridge`). If the sorting cannot decide between similar hypotheses, equal states may get
+different keys: a missed merge costs time, a wrong one would cost a proof.
 """
 
 from __future__ import annotations
@@ -22,17 +21,17 @@ _ROUNDS = 2
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """A state's identity, and its own names in the key's order (of single goals; else empty)."""
+    """A state's identity, and its names in the key's order (only for single goals)."""
 
     text: str
     names: tuple[str, ...] = ()
 
 
 def key_of(goals: Sequence[Goal]) -> Key:
-    """The key of the goals that make up one node."""
+    """The key of the goals of one node."""
     if len(goals) == 1:
         return _key_of_goal(goals[0])
-    # Coupled goals: as they are, but for the numbers of their metavariables.
+    # Coupled goals: unchanged, except for the numbers of their metavariables.
     seen: dict[str, str] = {}
 
     def number(match: re.Match[str]) -> str:
@@ -43,9 +42,9 @@ def key_of(goals: Sequence[Goal]) -> Key:
 
 
 def bridge(goals: Sequence[Goal], mine: Key, other: Key) -> str:
-    """A tactic that gives the hypotheses of a goal the names that they have in an equal state.
+    """A tactic that renames the hypotheses of a goal to their names in an equal state.
 
-    Empty when no name differs that a proof could mention.
+    Empty if no name differs that a proof could mention.
     """
     if mine.names == other.names:
         return ""
@@ -61,7 +60,7 @@ def bridge(goals: Sequence[Goal], mine: Key, other: Key) -> str:
             moved.add(hypothesis.name)
     if not moved:
         return ""
-    # What depends on a reverted hypothesis is reverted with it, in the order of the context.
+    # Reverting a hypothesis reverts what depends on it, in the order of the context.
     order = [h for h in hypotheses if h.name in moved]
     unnamed = [h for h in hypotheses if h.inaccessible]
     lines = []
@@ -81,7 +80,7 @@ def _key_of_goal(goal: Goal) -> Key:
     colours = {h.name: f"✝{i}" if h.inaccessible else "" for i, h in enumerate(hypotheses)}
     for _ in range(_ROUNDS):
         colours = _refine(hypotheses, goal.target, colours)
-    # Inaccessible hypotheses keep their order: `rename_i` names them by it.
+    # Inaccessible hypotheses keep their order, because `rename_i` refers to it.
     order = sorted(
         hypotheses, key=lambda h: (h.inaccessible, "" if h.inaccessible else colours[h.name])
     )
@@ -93,7 +92,7 @@ def _key_of_goal(goal: Goal) -> Key:
 
 
 def _distinct(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
-    """A name that comes twice is the later one's; the earlier one cannot be mentioned."""
+    """A name that occurs twice means the later one; the earlier one cannot be mentioned."""
     latest = {h.name: i for i, h in enumerate(hypotheses)}
     return [
         h if latest[h.name] == i else Hypothesis(f"{h.name}✝{i}", h.type, h.value, inaccessible=True)
@@ -104,7 +103,7 @@ def _distinct(hypotheses: Sequence[Hypothesis]) -> list[Hypothesis]:
 def _refine(
     hypotheses: Sequence[Hypothesis], target: str, colours: Mapping[str, str]
 ) -> dict[str, str]:
-    """A hypothesis is told by what it says and by what is said of it."""
+    """A hypothesis is identified by its content and by where it is mentioned."""
     texts = [(h.name, _body_text(h)) for h in hypotheses] + [("⊢", target)]
     said: dict[str, list[str]] = {h.name: [] for h in hypotheses}
     for owner, text in texts:
@@ -131,7 +130,7 @@ def _words(text: str) -> list[str]:
 def _replace(text: str, names: Mapping[str, str]) -> str:
     def name(match: re.Match[str]) -> str:
         word = match.group()
-        # Behind a dot it is a field or the rest of a longer name.
+        # After a dot it is a field or the rest of a longer name.
         if match.start() and text[match.start() - 1] == ".":
             return word
         return names.get(word, word)

@@ -1,4 +1,4 @@
-"""How promising a node looks, as plain functions of numbers."""
+"""The score of a node, as plain functions of numbers."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ class Scoring:
     """Weights of a node's score.
 
     `length_power` is the alpha of `sum of log-probabilities / length^alpha`: 0 is uniform-cost search,
-    1 compares the mean step. The energy, where there is a value model, has to be on the scale of
-    log-probabilities already (the value room calibrates it).
+    1 compares the mean step. The energy of a value model must be on the scale of log-probabilities
+    already (the value room calibrates it).
     """
 
     length_power: float = 0.5

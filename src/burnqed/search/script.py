@@ -1,4 +1,4 @@
-"""A proof as a tree of tactics, and as the lines of a tactic block; and the way to a state."""
+"""A proof as a tree of tactics and as the lines of a tactic block; and the path to a state."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ _ALTERNATIVE = re.compile(r"=> \?_$", re.MULTILINE)
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A tactic, and for each part of the goals that it leaves the script that proves it."""
+    """A tactic, and a script for each part of the goals that it leaves."""
 
     tactic: str
     parts: tuple[Part, ...] = ()
     rest: tuple[Script, ...] = ()
-    bridge: bool = False  # it only renames, for what follows was found under other names
+    bridge: bool = False  # it only renames, because the rest was found under other names
 
     @property
     def steps(self) -> int:
@@ -33,7 +33,7 @@ class Script:
 
 
 def script_of(tree: Tree) -> Script:
-    """The proof of the root. A goal that was merged with another has that one's proof, renamed."""
+    """The proof of the root. A merged goal has the other goal's proof, with its names."""
     return _of_node(tree.root)
 
 
@@ -51,7 +51,7 @@ def _of_node(node: Node) -> Script:
 
 @dataclass(frozen=True, slots=True)
 class WayStep:
-    """A tactic, given some of the goals (by index) of the state that the step before it leaves."""
+    """A tactic on some of the goals (by index) that the previous step leaves."""
 
     tactic: str
     goals: Part
@@ -59,9 +59,9 @@ class WayStep:
 
 
 def way_to(node: Node) -> tuple[list[WayStep], Part]:
-    """A shortest way from the root to a node, and which goals of the state it ends in are the node's.
+    """A shortest path from the root to a node, and the node's goals in the state where it ends.
 
-    As many steps as the node is deep, besides bridges; Lean can take them one after the other.
+    It has as many steps as the node's depth, plus bridges. Lean can run them in order.
     """
     hops: list[tuple[Edge, Child]] = []
     while (edge := node.before) is not None:
@@ -79,7 +79,7 @@ def way_to(node: Node) -> tuple[list[WayStep], Part]:
 
 
 def tactics_of(script: Script) -> list[str]:
-    """The tactic block, an entry for each tactic; bullets are entries of their own."""
+    """The tactic block, with an entry for each tactic or bullet."""
     tactics = []
     while True:
         if len(script.rest) <= 1:
@@ -100,11 +100,11 @@ def tactics_of(script: Script) -> list[str]:
 
 
 def _bullets(script: Script) -> list[str]:
-    """Each independent goal under a bullet, in their order; those that are coupled wait behind."""
+    """Each independent goal under a bullet, in order. Coupled goals are rotated to the end."""
     owner = {i: n for n, part in enumerate(script.parts) for i in part}
     singles = [i for i, n in owner.items() if len(script.parts[n]) == 1]
     coupled = [i for i in owner if i not in singles]
-    # Rotating all of the coupled goals, or none, leaves them in their order.
+    # Rotating all of the coupled goals, or none, keeps their order.
     rotate = bool(coupled) and min(coupled) < max(singles)
     lines = []
     for i in sorted(owner):
@@ -116,7 +116,7 @@ def _bullets(script: Script) -> list[str]:
 
 
 def _inline(script: Script) -> str | None:
-    """`| zero => ?_` with the proof of each case in the place of its `?_`, where that is how it is."""
+    """A tactic such as `| zero => ?_` with the proofs of its cases in place of `?_`, or None."""
     if len(_ALTERNATIVE.findall(script.tactic)) != len(script.rest) or script.tactic.count("?_") != len(
         script.rest
     ):

@@ -1,4 +1,4 @@
-"""Which of a state's goals can be proved without regard to each other."""
+"""Splits a state's goals into parts that can be proved independently."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ Part = tuple[int, ...]
 
 
 def independent(goals: Sequence[Goal]) -> tuple[Part, ...]:
-    """The goals in parts, by index: each goal that shares no metavariable alone, the rest together.
+    """The goals in parts, by index: goals are together if they share metavariables.
 
-    The parts stand in the order of their first goals. A goal that is itself a metavariable of another
-    one (`?w` in `p ?w`) is coupled with it. Where Lean did not say what a goal depends on, all of the
-    goals stay together.
+    The parts are in the order of their first goals. A goal that is itself a metavariable of another one
+    (`?w` in `p ?w`) is coupled with it. If Lean did not report what a goal depends on, all goals stay
+    together.
     """
     if len(goals) <= 1 or any(goal.holes is None for goal in goals):
         return (tuple(range(len(goals))),)

@@ -1,16 +1,16 @@
-"""The search tree: what was tried, what came of it, and the proof in it.
+"""The search tree: tactics that were tried, their results, and the proof.
 
-It is an AND/OR graph. A node is a goal to be proved (or several that share metavariables); any one
-of its edges will do. An edge is a tactic; all nodes that it leads to must be proved. Equal states are
-one node, which may then be reached by several edges, and through a loop also from itself.
+It is an AND/OR graph. A node is a goal (or several that share metavariables), and one of its edges must
+be proved. An edge is a tactic, and all nodes that it leads to must be proved. Equal states are one
+node, which several edges may reach, even from below itself.
 
 Statuses move forward:
 
     OPEN -> EXPANDED -> PROVED
-                     -> FAILED     every edge is dead; said of the candidates tried, not of the goal
+                     -> FAILED     every edge is dead: the candidates failed, not the goal
 
-Only where more candidates are tried at a node that failed (`widen`) is it EXPANDED again, and so are
-those above it that failed for no other reason.
+If more candidates are tried at a failed node (`widen`), it becomes EXPANDED again, and so do the nodes
+above it that failed only because of it.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from burnqed.core.types import Candidate, Cost, Goal, ProofState, state_text
 from burnqed.search.keys import Key
 from burnqed.search.split import Part
 
-# What came of a tactic. `lost`: it took Lean with it, so nothing is known.
+# The result of a tactic. `lost`: it killed Lean, so nothing is known.
 Result = Literal["closed", "advanced", "rejected", "timeout", "lost"]
 
 
@@ -45,17 +45,17 @@ _NEXT = {
 
 @dataclass(slots=True, eq=False)
 class Node:
-    """A goal, and the edges tried at it. `parents` are the edges that lead here, the first first."""
+    """A goal, and the edges tried at it. `parents` are the edges that lead here, oldest first."""
 
     id: int
     state: ProofState
-    part: Part  # the goals of `state` that are this node's
+    part: Part  # this node's goals in `state`
     key: Key
-    depth: int  # steps from the root, by the shortest way
-    # Of the best way that was known when it was expanded: those below it count on from there.
+    depth: int  # steps from the root, by the shortest path
+    # Of the best path known when it was expanded; the nodes below it build on these.
     logprob: float
     length: int
-    seconds: float  # since the search began
+    seconds: float  # since the beginning of the search
     energy: float | None = None
     score: float = 0.0
     status: Status = Status.OPEN
@@ -65,9 +65,9 @@ class Node:
 
     @property
     def before(self) -> Edge | None:
-        """The last edge of its shortest way, a live one if there is one; the root has none.
+        """The last edge of its shortest path, not dead if possible; None for the root.
 
-        Not simply the first parent: loops lead back to the root as well.
+        This is not simply the first parent, because loops may lead back to the root.
         """
         if self.depth == 0:
             return None
@@ -84,9 +84,9 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """A node that an edge leads to: which goals of the edge's state it stands for.
+    """A node that an edge leads to, and its goals in the edge's state.
 
-    `bridge` is the tactic that gives hypotheses the names that they have at the node, if they differ.
+    `bridge` is a tactic that renames hypotheses to their names at the node, if they differ.
     """
 
     node: Node
@@ -96,7 +96,7 @@ class Child:
 
 @dataclass(slots=True, eq=False)
 class Edge:
-    """A tactic tried at a node. Dead: it did not work, came back to where it was, or a child failed."""
+    """A tactic tried at a node. Dead: it failed, led back to its node, or a child failed."""
 
     source: Node
     candidate: Candidate
@@ -156,13 +156,13 @@ class Tree:
         return node
 
     def expand(self, node: Node, edges: Sequence[Edge]) -> None:
-        """Record all that was tried at a node, and what follows from it for the nodes above."""
+        """Add all edges tried at a node, and update the nodes above."""
         _advance(node, Status.EXPANDED)
         self._add(node, edges)
         self._settle(node)
 
     def widen(self, node: Node, edges: Sequence[Edge]) -> None:
-        """Record what else was tried at a node where nothing worked, and what follows from it."""
+        """Add more edges to a node where nothing worked, and update the nodes above."""
         if node.status not in (Status.FAILED, Status.EXPANDED):
             raise ValueError(f"node {node.id} is {node.status.value}: there is nothing to add to")
         self._add(node, edges)
@@ -171,14 +171,14 @@ class Tree:
             this.status = Status.EXPANDED
             for edge in this.edges:
                 edge.dead = _useless(edge)
-        for this in again:  # whoever is settled settles those that lead to it
+        for this in again:  # settling a node settles those above it
             self._settle(this)
 
     def worth_more(self, more: Collection[int]) -> list[Node]:
-        """Nodes among `more`, where other candidates may be had, that a proof of the root could use.
+        """The nodes of `more`, which may have more candidates, that could help to prove the root.
 
-        That is, if those, and those that are open, were proved: an edge that leads to a node which
-        nothing can be done about is of no use, whatever becomes of the others.
+        They help if the root would be proved once all of them and all open nodes were. An edge to a
+        hopeless node never helps, whatever its other children do.
         """
         hopeful = {n.id for n in self.nodes if n.id in more or n.status in (Status.OPEN, Status.PROVED)}
 
@@ -207,7 +207,7 @@ class Tree:
                 self._raise(child.node, node.depth + 1)
 
     def _raise(self, node: Node, depth: int) -> None:
-        """A shorter way to a node is a shorter way to all below it."""
+        """Update depths: a shorter path to a node shortens the paths to all nodes below it."""
         todo = [(node, depth)]
         while todo:
             this, depth = todo.pop()
@@ -254,7 +254,7 @@ class Tree:
             yield from node.edges
 
     def proof_edges(self) -> list[Edge]:
-        """The edges of the root's proof, each once, from the root down; none if there is no proof."""
+        """The edges of the root's proof, each once, from the root down. Empty without a proof."""
         found: dict[int, Edge] = {}
         todo = [self.root] if self.proved else []
         while todo:
@@ -267,12 +267,12 @@ class Tree:
         return list(found.values())
 
     def check_invariants(self) -> None:
-        """Raise AssertionError if the tree is not what this module says it is."""
+        """Raise AssertionError if the tree breaks the rules of this module."""
         for index, node in enumerate(self.nodes):
             assert node.id == index
             assert bool(node.edges) <= (node.status is not Status.OPEN), "an open node has no edges"
             assert node.logprob <= 0
-            assert (node is self.root) or node.parents, "every node is led to"
+            assert (node is self.root) or node.parents, "every node has a parent"
             assert node.depth == (min(e.source.depth + 1 for e in node.parents) if index else 0)
             _check_status(node)
             for edge in node.edges:
@@ -287,7 +287,7 @@ class Tree:
 
 
 def _useless(edge: Edge) -> bool:
-    """Whether an edge is dead whatever becomes of other nodes."""
+    """Whether an edge is dead regardless of other nodes."""
     led_back = any(child.node is edge.source for child in edge.children)
     return edge.result not in ("closed", "advanced") or led_back
 
@@ -315,14 +315,14 @@ def _check_status(node: Node) -> None:
 
 
 def _check_well_founded(nodes: Sequence[Node]) -> None:
-    """No proof leads back to its own node."""
+    """Check that no proof leads back to its own node."""
     done: set[int] = set()
     for start in nodes:
         path: list[tuple[Node, Iterator[Child]]] = []
         on_path: set[int] = set()
 
         def enter(node: Node, path: list[tuple[Node, Iterator[Child]]], on_path: set[int]) -> None:
-            assert node.id not in on_path, "a proof that rests on itself"
+            assert node.id not in on_path, "a proof depends on itself"
             on_path.add(node.id)
             path.append((node, iter(node.proof.children if node.proof else ())))
 

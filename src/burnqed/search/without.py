@@ -9,7 +9,7 @@ from burnqed.core.types import Candidate, Goal, Theorem
 
 
 class Without:
-    """Another policy, but for `tactics`, which it does not propose."""
+    """Another policy that does not propose `tactics`."""
 
     def __init__(self, policy: Policy, tactics: Collection[str]) -> None:
         self._policy = policy

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
@@ -47,13 +47,19 @@ def encode(
     made = []
     for place, pair in enumerate(pairs):
         if tactic_of(format, pair.tactic) == pair.tactic:
-            one = example(tokenizer, settings, pair.state, pair.tactic)
+            one = example(tokenizer, _shown(settings, pair), pair.state, pair.tactic)
             if one is not None:
                 made.append((place, one))
         on_one()
     return Encoded(
         tuple(one for _, one in made), tuple(place for place, _ in made), len(pairs) - len(made)
     )
+
+
+def _shown(settings: PromptSettings, pair: Pair) -> PromptSettings:
+    """A model that is shown a tag is shown each pair's own."""
+    told = settings.dialect and pair.dialect
+    return replace(settings, dialect=pair.dialect) if told else settings
 
 
 def tactic_tokens(examples: Sequence[Example]) -> int:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from burnqed.core.runs import PLACES
-from burnqed.policy.prompt import FORMATS, PromptSettings, prompt_text
+from burnqed.policy.prompt import PromptSettings, prompt_text
 
 _LOSSES = (
     ("best_val_loss", "validation loss per tactic token"),
@@ -80,7 +80,7 @@ def _losses(result: Mapping[str, Any]) -> str:
 
 
 def _prompt(settings: PromptSettings) -> str:
-    shown = prompt_text(FORMATS[settings.format], "n : Nat\n⊢ n + 0 = n").rstrip("\n")
+    shown = prompt_text(settings.shape, "n : Nat\n⊢ n + 0 = n").rstrip("\n")
     return (
         f"Format `{settings.format}`, at most {settings.prompt_tokens} tokens; the tactic follows, "
         f"at most {settings.tactic_tokens} tokens with the end token (`burn_qed.json`):"

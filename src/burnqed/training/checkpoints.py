@@ -1,10 +1,8 @@
-"""Models and checkpoints on disk: whole or not at all, the old one kept until the new one is there."""
+"""Models, checkpoints and results of trainings on disk."""
 
 from __future__ import annotations
 
 import json
-import os
-import shutil
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
@@ -12,9 +10,8 @@ from typing import Any, TypeVar
 
 import torch
 
-from burnqed.core.errors import CorruptError, InfrastructureError
-from burnqed.core.runs import publish
-from burnqed.core.storage import remedy
+from burnqed.core.errors import CorruptError
+from burnqed.core.files import publish_directory, publish_json, read_object, recover
 from burnqed.policy.models.names import BEST
 from burnqed.policy.models.strict import save_pretrained, told
 from burnqed.policy.prompt import PromptSettings, write_settings
@@ -81,67 +78,9 @@ def read_optimizer(checkpoint: Path, optimizer: Any) -> None:
 
 def write_result(out: Path, result: dict[str, Any]) -> None:
     """What a training came to; it is written last."""
-    publish(out / RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+    publish_json(out / RESULT, result)
 
 
 def read_result(out: Path) -> dict[str, Any]:
     """What a training that is finished came to."""
-    path = out / RESULT
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(content, dict):
-            raise ValueError("it is not a JSON object")
-    except (OSError, ValueError) as error:
-        raise CorruptError(
-            f"cannot read {path}: {error}", hint="remove it: --resume writes it again"
-        ) from error
-    return content
-
-
-# --------------------------------------------------------------------------------- directories
-
-
-def publish_directory(target: Path, write: Callable[[Path], None]) -> None:
-    """Fill a directory so that it is there whole, or not at all, or as it was before."""
-    recover(target)
-    fresh, old = _beside(target, "new"), _beside(target, "old")
-    try:
-        shutil.rmtree(fresh, ignore_errors=True)
-        fresh.mkdir(parents=True)
-        try:
-            write(fresh)
-            _sync(fresh)
-        except BaseException:
-            shutil.rmtree(fresh, ignore_errors=True)
-            raise
-        if target.exists():
-            target.rename(old)
-        fresh.rename(target)
-        shutil.rmtree(old, ignore_errors=True)
-    except OSError as error:
-        raise InfrastructureError(
-            f"cannot write {target}: {error.strerror or error}",
-            hint=f"{remedy(error, target)}; what was there before is kept",
-        ) from error
-
-
-def recover(target: Path) -> None:
-    """Tidy up after a process that was killed while it put a directory in the place of another."""
-    old = _beside(target, "old")
-    if old.exists():
-        if target.exists():
-            shutil.rmtree(old, ignore_errors=True)
-        else:
-            old.rename(target)
-
-
-def _beside(target: Path, what: str) -> Path:
-    return target.with_name(f".{target.name}.{what}")
-
-
-def _sync(directory: Path) -> None:
-    """Have the disk hold the files before their directory gets its name."""
-    for path in directory.rglob("*"):
-        if path.is_file():
-            with path.open("rb") as file:
-                os.fsync(file.fileno())
+    return read_object(out / RESULT, "remove it: --resume writes it again")

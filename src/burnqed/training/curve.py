@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnqed.core.errors import SetupError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish
 from burnqed.training.log import Entry
 
 if TYPE_CHECKING:
@@ -68,19 +68,20 @@ def _draw(entries: Sequence[Entry], baseline: float | None) -> Figure:
             )  # fmt: skip
     if baseline is not None:
         axes.axhline(baseline, color=GREY, linewidth=0.9, linestyle=(0, (1, 2)), label="baseline")
-    _trim(axes)
+    axes.set_ylabel("loss per tactic token")
+    axes.set_ylim(bottom=0.0)
+    trim(axes)
+    axes.legend(frameon=False)
     return figure
 
 
-def _trim(axes: Axes) -> None:
+def trim(axes: Axes) -> None:
+    """Steps to the right, a grid, and no frame."""
     axes.set_xlabel("step")
-    axes.set_ylabel("loss per tactic token")
-    axes.set_ylim(bottom=0.0)
     axes.grid(color=LINE, linewidth=0.7)
     axes.set_axisbelow(True)
     axes.tick_params(which="both", length=0)
     axes.spines[["top", "right", "left"]].set_visible(False)
-    axes.legend(frameon=False)
 
 
 def smooth(losses: Sequence[float], share: float = 0.05) -> list[float]:

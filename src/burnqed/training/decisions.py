@@ -13,11 +13,13 @@ from typing import Any
 
 from burnqed.data.index import TheoremIndex
 from burnqed.training.held import HeldOut
+from burnqed.training.pairs import Pair
 from burnqed.trajectories.schema import TheoremRecord
 from burnqed.trajectories.store import every_trajectories, iter_steps, read_records
 
 _COLUMNS = (
     "theorem", "node", "state", "tactic", "outcome", "error", "on_proof_path", "root_goal", "origin",
+    "facts",
 )  # fmt: skip
 _SEARCHED = ("search", "noise")
 
@@ -26,29 +28,28 @@ OnProblem = Callable[[str], None]
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """A state of a proof, what was tried there in this order, and which of it worked."""
+    """A state of a proof, what was tried there in this order, and which of it worked.
+
+    `facts` are those of the state as trajectories keep them, where they do.
+    """
 
     theorem: str
     state: str
     tried: tuple[str, ...]
     worked: frozenset[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Step:
-    """A step of a judged proof as it was shortened: the lemmas that it still names are needed."""
-
-    theorem: str
-    state: str
-    tactic: str
+    facts: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Lessons:
-    """What runs have to teach, each thing once, and what was counted on the way."""
+    """What runs have to teach, each thing once, and what was counted on the way.
+
+    `steps` are those of judged proofs as they were shortened: the lemmas that these still name are
+    needed.
+    """
 
     decisions: tuple[Decision, ...]
-    steps: tuple[Step, ...]
+    steps: tuple[Pair, ...]
     report: dict[str, Any]
 
 
@@ -58,7 +59,7 @@ def read_lessons(
     """The lessons of these runs, in their order; nothing of a theorem of `without`."""
     keep_out = HeldOut(without)
     decisions: dict[tuple[str, str], Decision] = {}
-    steps: dict[tuple[str, str, str], Step] = {}
+    steps: dict[tuple[str, str, str], Pair] = {}
     proved: set[str] = set()
     held: set[str] = set()
     for directory in (one for run in runs for one in every_trajectories(run)):
@@ -78,7 +79,7 @@ def read_lessons(
                 key = decision.theorem, decision.state
                 decisions[key] = _joined(decisions[key], decision) if key in decisions else decision
             for step in record.path:
-                one = Step(record.theorem, step.state, step.tactic)
+                one = Pair(step.state, step.tactic, record.theorem, step.depth, found=True)
                 steps[one.theorem, one.state, one.tactic] = one
     report = {
         "runs": [str(run) for run in runs],
@@ -93,7 +94,7 @@ def read_lessons(
 
 def _joined(one: Decision, other: Decision) -> Decision:
     tried = tuple(dict.fromkeys((*one.tried, *other.tried)))
-    return Decision(one.theorem, one.state, tried, one.worked | other.worked)
+    return Decision(one.theorem, one.state, tried, one.worked | other.worked, one.facts or other.facts)
 
 
 class _Nodes:
@@ -104,9 +105,13 @@ class _Nodes:
         self._tried: dict[tuple[int, str], list[str]] = {}
         self._worked: dict[tuple[int, str], set[str]] = {}
         self._on_path: set[tuple[int, str]] = set()
+        self._facts: dict[tuple[int, str], str | None] = {}
 
-    def add(self, node: int, state: str, tactic: str, closed: bool, on_path: bool) -> None:
+    def add(
+        self, node: int, state: str, facts: str | None, tactic: str, closed: bool, on_path: bool
+    ) -> None:
         self._tried.setdefault((node, state), []).append(tactic)
+        self._facts[node, state] = facts
         if closed or on_path:
             self._worked.setdefault((node, state), set()).add(tactic)
         if on_path:
@@ -115,7 +120,11 @@ class _Nodes:
     def decisions(self) -> list[Decision]:
         return [
             Decision(
-                self.theorem, state, tuple(dict.fromkeys(self._tried[node, state])), frozenset(good)
+                self.theorem,
+                state,
+                tuple(dict.fromkeys(self._tried[node, state])),
+                frozenset(good),
+                self._facts[node, state],
             )
             for (node, state), good in self._worked.items()
             if (node, state) in self._on_path
@@ -128,12 +137,12 @@ def _by_theorem(
     found: dict[str, _Nodes] = {}
     for batch in iter_steps(directory, _COLUMNS, on_problem):
         columns = (batch.column(name).to_pylist() for name in _COLUMNS)
-        for theorem, node, state, tactic, outcome, error, on_path, root, origin in zip(
+        for theorem, node, state, tactic, outcome, error, on_path, root, origin, facts in zip(
             *columns, strict=True
         ):
             # What was lost with Lean, or stopped by the clock, is no evidence.
             known = outcome != "lost" and (outcome != "timeout" or error == "heartbeats")
             if known and theorem in records and origin in _SEARCHED:
                 nodes = found.setdefault(theorem, _Nodes(theorem, root))
-                nodes.add(node, state, tactic, outcome == "closed", on_path)
+                nodes.add(node, state, facts, tactic, outcome == "closed", on_path)
     return list(found.values())

@@ -1,14 +1,12 @@
 """The loop that trains an energy head on embeddings that are there already.
 
-Which groups a step learns from, which negatives they are held against, the learning rate and the noise
-of dropout are functions of the seed and the step. So a training that goes on from a checkpoint is the
-one that was never stopped, bit for bit on a CPU.
+Which groups a step learns from, and which negatives they are held against, are functions of the seed
+and the step as well.
 """
 
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
@@ -18,19 +16,11 @@ import torch
 from torch import Tensor
 from torch.nn.utils.rnn import pad_sequence
 
-from burnqed.policy.models.names import BEST
-from burnqed.training import log
+from burnqed.training import log, loop
 from burnqed.training.batches import Order
-from burnqed.training.checkpoints import (
-    publish_directory,
-    read_optimizer,
-    read_progress,
-    write_checkpoint,
-)
 from burnqed.training.hard_negatives import GroupRows, Negatives
-from burnqed.training.loop import Pending
+from burnqed.training.loop import KeptLoop, Pending, Stop
 from burnqed.training.plans import ValuePlan
-from burnqed.training.schedule import lr_at
 from burnqed.value.encoder import EncoderName
 from burnqed.value.energy import COLDEST, WARMEST, EnergyHead
 from burnqed.value.losses import info_nce, margin, remaining_steps
@@ -106,11 +96,7 @@ def evaluate(head: EnergyHead, embeddings: Tensor, groups: Sequence[GroupRows]) 
 
 
 @dataclass(frozen=True, slots=True)
-class Progress:
-    """How far a training is. Everything else follows from `step`."""
-
-    step: int = 0
-    seconds: float = 0.0
+class Progress(loop.Progress):
     best_step: int | None = None
     best_rank1: float = 0.0
     best_loss: float = 0.0
@@ -131,8 +117,8 @@ class Material:
     test: tuple[GroupRows, ...] = ()
 
 
-class Loop:
-    """One training. `run` it; it may be stopped, and another one goes on from its checkpoint."""
+class Loop(KeptLoop[Progress]):
+    """The training of a head."""
 
     def __init__(
         self,
@@ -145,76 +131,58 @@ class Loop:
         resumed: Path | None = None,
     ) -> None:
         self.head, self.encoder, self.source = head, encoder, source
-        self.material, self.plan, self.out = material, plan, out
+        self.material, self.plan = material, plan
         self.device = material.embeddings.device
-        self.order = Order([1] * len(material.train), [1] * len(material.train), plan.batch, plan.seed)
+        order = Order([1] * len(material.train), [1] * len(material.train), plan.batch, plan.seed)
+        pending = Pending("loss", "gradient_norm", "temperature", hint="a lower --lr")
+        super().__init__(out, plan, order, Progress(), pending)
         self.steps = plan.steps or _steps(plan, self.order.per_epoch)
         self.eval_every = plan.eval_every or max(self.order.per_epoch, _RAREST)
         self.negatives = Negatives(
             material.train, plan.k, in_batch=plan.in_batch, conditioned=head.config.conditioned
         )
         self.optimizer = _optimizer(head, plan)
-        self.progress = Progress()
-        if resumed:
-            self.progress = read_progress(resumed, Progress)
-            read_optimizer(resumed, self.optimizer)
-        log.cut(out / log.LOG, self.progress.step if resumed else -1)
+        self._resume(resumed)
         with_siblings = [group for group in material.train if group.siblings]
         chance = random.Random(f"shown {plan.seed}")
         self._shown = chance.sample(with_siblings, min(_SHOWN, len(with_siblings)))
-        self._pending = Pending("loss", "gradient_norm", "temperature", hint="a lower --lr")
         self._val_rank1: float | None = None
-        self._begun, self._earlier = time.monotonic(), self.progress.seconds
 
-    def run(self, stop: Callable[[], bool], tell: Callable[[StepMetrics], None]) -> bool:
-        """Train to the end (True), or until `stop` says so (False). Either way it is saved."""
+    def is_over(self) -> bool:
+        return self.progress.ended is not None
+
+    def run(self, stop: Stop, tell: Callable[[StepMetrics], None]) -> bool:
         if self.progress.step == 0:
-            self._evaluate()
+            self._evaluate(stop)
         self.head.train()
-        while self.progress.ended is None:
-            self._step(self.progress.step)
-            step = self.progress.step
-            due = step % self.eval_every == 0 or step == self.steps
-            stopped = stop()
-            flushed = self._flush() if due or stopped or step % WATCH_STEPS == 0 else None
-            ending: Ending | None = "steps" if step == self.steps else None
-            if (due or step % WATCH_STEPS == 0) and self.at_bound:
-                ending = "temperature"
-            if due or ending:
-                waited = self._evaluate()
-                ending = ending or ("patience" if waited >= self.plan.patience else None)
-            if flushed is not None:  # after the evaluation: what is told of a step has its own
-                loss, temperature = flushed
-                tell(StepMetrics(step, self.steps, loss, self._val_rank1, temperature))
-            self.progress = replace(self.progress, ended=ending)
-            if due or ending or stopped:
-                self._save()
-            if stopped and not ending:
-                return False
-        return True
+        return super().run(stop, tell)
+
+    def _is_due(self, step: int) -> bool:
+        return super()._is_due(step) or (self._looks(step) and self.at_bound)
+
+    def _looks(self, step: int) -> bool:
+        return step % WATCH_STEPS == 0
+
+    def _standing(self, entry: log.Entry) -> StepMetrics:
+        step, loss, temperature = entry["step"], entry["loss"], entry["temperature"]
+        return StepMetrics(step, self.steps, loss, self._val_rank1, temperature)
 
     @property
     def at_bound(self) -> bool:
         """Whether the temperature is where no healthy training gets to."""
         return not COLDEST < self.head.log_temperature.exp().item() < WARMEST
 
-    def _step(self, number: int) -> None:
-        plan = self.plan
+    def _step(self) -> int:
+        plan, number = self.plan, self.progress.step
         batch = [self.material.train[place] for place in self.order.step(number)]
         chosen = self.negatives.choose(batch, random.Random(f"negatives {plan.seed} {number}"))
-        torch.manual_seed(random.Random(f"step {plan.seed} {number}").getrandbits(62))
-        lr = lr_at(number, self.steps, plan.lr, plan.warmup)
-        for group in self.optimizer.param_groups:
-            group["lr"] = lr * group["pace"]
+        lr = self._prepare(number)
         loss = self._loss(batch, chosen)
         self.optimizer.zero_grad()
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(self.head.parameters(), plan.clip)
         self.optimizer.step()
-        self.progress = replace(self.progress, step=number + 1)
-        epoch = round((number + 1) / self.order.per_epoch, 4)
-        entry = {"kind": "train", "step": number + 1, "epoch": epoch, "lr": lr}
-        self._pending.add(entry, loss.detach(), norm, self.head.temperature.detach())
+        return self._taken(lr, {}, loss.detach(), norm, self.head.temperature.detach())
 
     def _loss(self, batch: Sequence[GroupRows], chosen: Sequence[Sequence[int]]) -> Tensor:
         rows = [torch.tensor([g.positive, *n]) for g, n in zip(batch, chosen, strict=True)]
@@ -235,20 +203,8 @@ class Loop:
 
     # -------------------------------------------------------------------------- keeping track
 
-    def _flush(self) -> tuple[float, float] | None:
-        """Fetch the losses that came since the last time: the only place that waits for them.
-
-        The last of them, and the temperature then; None when none came.
-        """
-        entries = self._pending.fetch()
-        if not entries:
-            return None
-        self.progress = replace(self.progress, seconds=self._earlier + time.monotonic() - self._begun)
-        log.append(self.out / log.LOG, entries)
-        return entries[-1]["loss"], entries[-1]["temperature"]
-
-    def _evaluate(self) -> int:
-        """Figures into the log, the weights kept if they are the best; evaluations since those were."""
+    def _evaluate(self, stop: Stop) -> bool:
+        """Figures into the log, the weights kept if they are the best, and whether it is over."""
         progress, step = self.progress, self.progress.step
         val = evaluate(self.head, self.material.embeddings, self.material.val)
         entry = {
@@ -257,25 +213,28 @@ class Loop:
         }  # fmt: skip
         if self._shown:
             entry |= evaluate(self.head, self.material.embeddings, self._shown).told("train")
-        log.append(self.out / log.LOG, [entry])
+        self._log(entry)
         self._val_rank1 = rank1 = val.overall.rank1
         if step == 0:
-            return 0
+            return True
         best = (progress.best_rank1, -progress.best_loss)
         if progress.best_step is None or (rank1, -val.loss) > best:
-            self.progress = replace(
-                progress, best_step=step, best_rank1=rank1, best_loss=val.loss, waited=0
-            )
-            publish_directory(self.out / BEST, self._write)
+            progress = replace(progress, best_step=step, best_rank1=rank1, best_loss=val.loss, waited=0)
+            self.keep_as_best()
         else:
-            self.progress = replace(progress, waited=progress.waited + 1)
-        return self.progress.waited
+            progress = replace(progress, waited=progress.waited + 1)
+        self.progress = replace(progress, ended=self._ending(step, progress.waited))
+        return True
+
+    def _ending(self, step: int, waited: int) -> Ending | None:
+        if self.at_bound:
+            return "temperature"
+        if step == self.steps:
+            return "steps"
+        return "patience" if waited >= self.plan.patience else None
 
     def _write(self, directory: Path) -> None:
         write_head(directory, self.head, self.encoder, self.source)
-
-    def _save(self) -> None:
-        write_checkpoint(self.out, self._write, self.optimizer, self.progress)
 
 
 def _steps(plan: ValuePlan, per_epoch: int) -> int:

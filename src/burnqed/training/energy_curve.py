@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from burnqed.training.curve import BLUE, GREEN, GREY, LINE, ORANGE, save_figure, smooth
+from burnqed.training.curve import BLUE, GREEN, GREY, ORANGE, save_figure, smooth, trim
 from burnqed.training.log import Entry
 from burnqed.value.energy import COLDEST, WARMEST
 from burnqed.value.metrics import Group, metrics
@@ -53,7 +53,10 @@ def _draw(entries: Sequence[Entry], logprob: Sequence[Group]) -> Figure:
         order: "pairs in the right order",
     }  # fmt: skip
     for axes, title in titles.items():
-        _trim(axes, title)
+        axes.set_title(title, fontsize=9.5, loc="left")
+        trim(axes)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(frameon=False, fontsize=8)
     for axes in (rank, depths, order):
         axes.set_ylim(0.0, 1.03)
     return figure
@@ -85,14 +88,3 @@ def _depths(axes: Axes, evaluated: Sequence[Entry]) -> None:
             [e["step"] for e in known], [e["val_by_depth"][depth]["rank1"] for e in known],
             color=colour, linewidth=1.4, label=f"{depth} ({groups} groups)",
         )  # fmt: skip
-
-
-def _trim(axes: Axes, title: str) -> None:
-    axes.set_title(title, fontsize=9.5, loc="left")
-    axes.set_xlabel("step")
-    axes.grid(color=LINE, linewidth=0.7)
-    axes.set_axisbelow(True)
-    axes.tick_params(which="both", length=0)
-    axes.spines[["top", "right", "left"]].set_visible(False)
-    if axes.get_legend_handles_labels()[0]:
-        axes.legend(frameon=False, fontsize=8)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 import torch
 
 from burnqed.core.errors import InfrastructureError, InputError
+from burnqed.core.files import publish_directory
 from burnqed.core.runs import MANIFEST
 from burnqed.policy.models.load import Loaded, adapter_tokenizer, attach, load
 from burnqed.policy.models.strict import save_pretrained
@@ -22,7 +23,6 @@ from burnqed.policy.prompt import (
     write_settings,
 )
 from burnqed.training.card import card
-from burnqed.training.checkpoints import publish_directory
 from burnqed.training.lora import Base, find_model, own_settings
 
 Dtype = Literal["bf16", "fp32"]

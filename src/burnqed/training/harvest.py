@@ -8,7 +8,6 @@ Which of them is a matter of their names' hashes, so that a run's next harvest k
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -17,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from burnqed.core.errors import CorruptError, InputError, NotEnough
-from burnqed.core.runs import publish
+from burnqed.core.files import publish, publish_json
 from burnqed.data.index import TheoremIndex
 from burnqed.data.spill import key_of
 from burnqed.data.steps import Step
@@ -129,11 +128,11 @@ def harvest(
 def write_harvest(out: Path, found: Harvest) -> dict[str, Any]:
     """The pairs as JSON lines, and then the report beside them, as it is given back."""
     beside = report_path(out)
-    text = "".join(json.dumps(step.pair, ensure_ascii=False) + "\n" for step in found.steps)
+    text = "".join(f"{step.pair()}\n" for step in found.steps)
     data = text.encode("utf-8", "replace")
     publish(out, data)
     report = {**found.report, "sha256": hashlib.sha256(data).hexdigest()}
-    publish(beside, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+    publish_json(beside, report)
     return report
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from burnqed.core.errors import InfrastructureError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish
 from burnqed.core.storage import remedy
 
 LOG = "log.jsonl"

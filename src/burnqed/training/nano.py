@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import itertools
 import math
-import tempfile
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from burnqed.core.errors import InfrastructureError, InputError, SetupError
-from burnqed.core.storage import remedy
+from burnqed.core.errors import InputError, SetupError
+from burnqed.core.files import publish_directory
 from burnqed.policy.models.strict import TRAIN, save_pretrained
 from burnqed.policy.prompt import FORMATS, PromptSettings, write_settings
 from burnqed.training.tokenizer import train_tokenizer
@@ -73,18 +72,12 @@ def create(
     markers = [text for text in (format.before, format.after) if text]
     tokenizer = train_tokenizer(_some(texts), vocab, markers)
     model = _random(size, tokenizer, seed)
-    try:
-        directory.parent.mkdir(parents=True, exist_ok=True)
-        with tempfile.TemporaryDirectory(prefix=".new-", dir=directory.parent) as scratch:
-            made = Path(scratch) / "made"
-            save_pretrained(made, model, tokenizer)
-            write_settings(made, settings)
-            made.rename(directory)
-    except OSError as error:
-        raise InfrastructureError(
-            f"cannot write {directory}: {error.strerror or error}",
-            hint=remedy(error, directory, "give another directory"),
-        ) from error
+
+    def write(made: Path) -> None:
+        save_pretrained(made, model, tokenizer)
+        write_settings(made, settings)
+
+    publish_directory(directory, write)
     return directory
 
 

@@ -11,8 +11,8 @@ import torch
 
 from burnqed.policy.ranked.retrieval import Bags, Rows
 from burnqed.policy.ranked.weights import SHAPE_ROWS, STATE_WIDTH, WORD_ROWS, Weights
-from burnqed.training.loop import learn
-from burnqed.training.plans import OrderEffort
+from burnqed.training.loop import Epochs
+from burnqed.training.plans import Effort
 from burnqed.training.retrieval import bags
 
 _BATCH = 128
@@ -53,7 +53,7 @@ _NAMES = ("reading", "shapes", "bias", "trust", "rules")
 
 
 def learn_order(
-    begin: Weights, choices: Sequence[Choice], checks: Sequence[Choice], effort: OrderEffort,
+    begin: Weights, choices: Sequence[Choice], checks: Sequence[Choice], effort: Effort,
     told: Callable[[], bool],
 ) -> tuple[Weights, int]:  # fmt: skip
     """The weights with the least loss on `checks` (without any, the last), and their epoch.
@@ -86,10 +86,10 @@ def learn_order(
             best, least, at = weights, found, epoch
         return told()
 
-    learn(
+    Epochs(
         choices, lambda batch: _losses(_scores(batch, tables), batch).mean(), optimizer, draw,
-        size=_BATCH, epochs=effort.epochs, ended=ended,
-    )  # fmt: skip
+        _BATCH, effort.epochs, ended,
+    ).learn()  # fmt: skip
     return best, at
 
 

@@ -31,6 +31,7 @@ class Pair:
     theorem: str
     depth: int
     found: bool = False
+    dialect: str = ""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -49,7 +50,8 @@ class Source:
         """Of the pairs and not of the file: the same pairs written differently are the same data."""
         digest = hashlib.sha256()
         for p in self.pairs:
-            digest.update(json.dumps([p.state, p.tactic, p.theorem, p.depth, p.found]).encode())
+            told = [p.state, p.tactic, p.theorem, p.depth, p.found, *filter(None, [p.dialect])]
+            digest.update(json.dumps(told).encode())
         return digest.hexdigest()
 
 
@@ -73,7 +75,7 @@ def read_source(path: Path, on_problem: Callable[[str], None], *, found: bool = 
 
 def _given(path: Path, found: bool) -> Iterator[Pair]:
     for step in open_path(STEPS, path).steps(Notes()):
-        yield Pair(step.state, step.tactic, step.theorem, step.depth, found)
+        yield Pair(step.state, step.tactic, step.theorem, step.depth, found, step.dialect)
 
 
 def _found(path: Path, on_problem: Callable[[str], None]) -> Iterator[Pair]:

@@ -74,20 +74,14 @@ class ValuePlan:
 
 
 @dataclass(frozen=True, slots=True)
-class OrderEffort:
-    """How the order of tactics is learnt."""
+class Effort:
+    """How a part of a ranker is trained."""
 
-    epochs: int = 40
-    lr: float = 5e-3
-    weight_decay: float = 0.05
+    epochs: int
+    lr: float
+    weight_decay: float
     seed: int = 0
 
 
-@dataclass(frozen=True, slots=True)
-class RetrievalEffort:
-    """How it is learnt which lemmas a state needs."""
-
-    epochs: int = 20
-    lr: float = 1e-3
-    weight_decay: float = 0.1
-    seed: int = 0
+ORDER = Effort(epochs=40, lr=5e-3, weight_decay=0.05)  # of tactics
+RETRIEVAL = Effort(epochs=20, lr=1e-3, weight_decay=0.1)  # of the lemmas that a state needs

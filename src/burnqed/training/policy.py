@@ -15,9 +15,10 @@ from accelerate.utils import broadcast_object_list
 
 from burnqed.core.errors import BurnQedError, InputError
 from burnqed.core.runs import MANIFEST, open_run
+from burnqed.core.watching import Watcher
 from burnqed.policy.models.load import Loaded, computed_in, load
 from burnqed.policy.models.names import BEST, exists
-from burnqed.policy.prompt import PromptSettings
+from burnqed.policy.prompt import DIALECTS, PromptSettings
 from burnqed.training import log
 from burnqed.training.baseline import baseline_loss
 from burnqed.training.batches import Encoded, encode
@@ -34,7 +35,6 @@ from burnqed.training.lora import (
 from burnqed.training.pairs import Chosen, Pair, choose, read_source
 from burnqed.training.plans import MATCHED, NANO, Adapting, Dtype, Mixture, PolicyPlan
 from burnqed.training.sft import Loop, Material
-from burnqed.training.watching import Watcher
 
 _LAST = 50  # steps over which the last training loss is taken
 
@@ -162,7 +162,7 @@ def _prompt(job: Job, own: PromptSettings) -> PromptSettings:
             f"--max-length {longest} leaves no room for a prompt beside {tactic} tokens of a tactic",
             hint="a larger --max-length, or a smaller --tactic-tokens",
         )
-    return PromptSettings(job.prompt or own.format, longest - tactic, tactic)
+    return PromptSettings(job.prompt or own.format, longest - tactic, tactic, own.dialect)
 
 
 def _nano(job: Job, chosen: Chosen, out: Path, accelerator: Any) -> Base:
@@ -191,6 +191,8 @@ def _ready(
     for said in {note, loaded.note} - {""}:
         watcher.warn(said)
     settings = _prompt(job, own_settings(base, loaded))
+    if not settings.dialect and any(pair.dialect for pair in chosen.train):
+        settings = replace(settings, dialect=DIALECTS[0])  # how it is asked where nobody says otherwise
     loaded = replace(loaded, settings=settings)
     _check_room(loaded)
     with watcher.counted("tokenising", len(chosen.train) + len(chosen.val)) as one:

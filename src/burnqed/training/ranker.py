@@ -7,18 +7,18 @@ order is learnt half of the theorems are looked at with what the other half taug
 
 from __future__ import annotations
 
-import json
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from burnqed.core.errors import InputError, NotEnough
-from burnqed.core.runs import publish
+from burnqed.core.files import publish_directory, publish_json
+from burnqed.core.watching import Watcher
 from burnqed.data.first_state import goal_of
 from burnqed.data.index import TheoremIndex
 from burnqed.data.splits import split_of
@@ -29,13 +29,12 @@ from burnqed.policy.ranked.retrieval import Retriever, Shared, rows_of
 from burnqed.policy.ranked.shapes import lemmas_in, shape_of, shape_row
 from burnqed.policy.ranked.weights import as_saved, save, untrained
 from burnqed.policy.ranked.words import words_of
-from burnqed.training.checkpoints import RESULT, publish_directory
-from burnqed.training.decisions import Decision, Step, read_lessons
+from burnqed.training.checkpoints import RESULT
+from burnqed.training.decisions import Decision, read_lessons
 from burnqed.training.order import Choice, learn_order, measured
-from burnqed.training.pairs import is_validation
-from burnqed.training.plans import RANKER_VAL_SHARE, OrderEffort, RetrievalEffort
+from burnqed.training.pairs import Pair, is_validation
+from burnqed.training.plans import ORDER, RANKER_VAL_SHARE, RETRIEVAL, Effort
 from burnqed.training.retrieval import Use, learn_retrieval, recall
-from burnqed.training.watching import Watcher
 
 _FEWEST = 20  # theorems
 
@@ -47,8 +46,8 @@ class Job:
     data: tuple[Path, ...]
     without: tuple[TheoremIndex, ...] = ()
     val_share: float = RANKER_VAL_SHARE
-    retrieval: RetrievalEffort = field(default_factory=RetrievalEffort)
-    order: OrderEffort = field(default_factory=OrderEffort)
+    retrieval: Effort = RETRIEVAL
+    order: Effort = ORDER
 
 
 def train_ranker(job: Job, library: Library, out: Path, watch: Watcher) -> dict[str, Any] | None:
@@ -60,7 +59,7 @@ def train_ranker(job: Job, library: Library, out: Path, watch: Watcher) -> dict[
             f"only {lessons.report['theorems']} proved theorems to learn from",
             hint=f"{_FEWEST} are the least; search more of them, or with more nodes",
         )
-    shared = Shared(library)
+    shared = Shared.of(library)
     uses = [use for step in lessons.steps if (use := _use(step, library))]
     val = [use for use, name in uses if is_validation(name, job.val_share)]
     train = [(use, name) for use, name in uses if not is_validation(name, job.val_share)]
@@ -114,7 +113,7 @@ def train_ranker(job: Job, library: Library, out: Path, watch: Watcher) -> dict[
     def write(directory: Path) -> None:
         about = {"seed": job.order.seed, "without": [index.name for index in job.without]}
         save(directory / BEST, weights, about)
-        publish(directory / RESULT, json.dumps(result, indent=2, ensure_ascii=False) + "\n")
+        publish_json(directory / RESULT, result)
 
     publish_directory(out, write)
     return result
@@ -137,7 +136,7 @@ def _half(theorem: str) -> int:
     return int(split_of(f"half {theorem}", (0.5, 0.5, 0.0)) == "val")
 
 
-def _use(step: Step, library: Library) -> tuple[Use, str] | None:
+def _use(step: Pair, library: Library) -> tuple[Use, str] | None:
     """The lemmas of a step, if it names any of the library's."""
     own = library.places.get(step.theorem)
     needed = tuple(library.places[name] for name in lemmas_in(step.tactic, library.places))
@@ -152,7 +151,7 @@ def _choice(decision: Decision, retriever: Retriever) -> Choice | None:
     and what `exact?` found is not what was proposed: then by its shape.
     """
     try:
-        goal = goal_of(decision.state)
+        goal = goal_of(decision.state, decision.facts)
     except InputError:
         return None
     own = retriever.library.places.get(decision.theorem)

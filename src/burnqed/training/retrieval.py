@@ -20,8 +20,8 @@ from burnqed.policy.ranked.library import Library
 from burnqed.policy.ranked.retrieval import Bags, Retriever, Rows, Shared, rows_of
 from burnqed.policy.ranked.weights import LEMMA_WIDTH, WORD_ROWS, Weights, untrained
 from burnqed.policy.ranked.words import words_of
-from burnqed.training.loop import learn
-from burnqed.training.plans import RetrievalEffort
+from burnqed.training.loop import Epochs
+from burnqed.training.plans import Effort
 
 _RANDOM = 64
 _HARD_NEGATIVES = 64  # that words alone put first
@@ -52,7 +52,7 @@ def learn_retrieval(
     library: Library,
     shared: Shared,
     uses: Sequence[Use],
-    effort: RetrievalEffort,
+    effort: Effort,
     told: Callable[[], bool],
 ) -> Weights:
     """Weights with the tables of retrieval filled in. `told` is called at each epoch; True ends it.
@@ -75,10 +75,10 @@ def learn_retrieval(
     )  # fmt: skip
     steps = max(1, effort.epochs * -(-len(examples) // _BATCH))
     schedule = torch.optim.lr_scheduler.LinearLR(optimizer, 1.0, 0.05, steps)
-    learn(
+    Epochs(
         examples, lambda batch: _loss(shared, batch, asking, offering, scale, draw), optimizer, draw,
-        size=_BATCH, epochs=effort.epochs, after_step=schedule.step, ended=lambda _: told(),
-    )  # fmt: skip
+        _BATCH, effort.epochs, lambda _: told(), schedule.step,
+    ).learn()  # fmt: skip
     return replace(
         untrained(),
         asking=asking.detach().numpy().copy(),

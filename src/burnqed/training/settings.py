@@ -12,15 +12,15 @@ from burnqed.core.config import AtLeast0, AtLeast1, about
 from burnqed.training.plans import (
     MATCHED,
     NANO_LR,
+    ORDER,
     RANKER_VAL_SHARE,
+    RETRIEVAL,
     VALUE_VAL_SHARE,
     Adapting,
     Dtype,
     Method,
     Mixture,
-    OrderEffort,
     PolicyPlan,
-    RetrievalEffort,
     ValuePlan,
 )
 
@@ -63,7 +63,7 @@ class PolicyTraining(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     ] = ()
     val_share: Annotated[Share, about("Share of the theorems to validate on.", DATA)] = _MIX.val_share
     matched: Annotated[
-        AtLeast0, about("Held-out pairs to ask the trained model about, at most.", DATA)
+        AtLeast0, about("Held-out pairs to ask the trained model about, at most.", DATA, "--match")
     ] = MATCHED
     nano_size: Annotated[
         Literal["6m", "15m", "30m"], about("Parameters of nano: 6m, 15m or 30m.", MODEL)
@@ -125,9 +125,9 @@ class RankerTraining(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     val_share: Annotated[Share, about("Of the theorems, not learnt from: these choose.")] = (
         RANKER_VAL_SHARE
     )
-    epochs: Annotated[AtLeast1, about("Times through the decisions, at most.")] = OrderEffort().epochs
+    epochs: Annotated[AtLeast1, about("Times through the decisions, at most.")] = ORDER.epochs
     lemma_epochs: Annotated[AtLeast1, about("Times through the lemmas that were used.")] = (
-        RetrievalEffort().epochs
+        RETRIEVAL.epochs
     )
     seed: Annotated[int, about("Same seed, same training.")] = 0
 

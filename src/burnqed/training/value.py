@@ -19,6 +19,7 @@ import torch
 
 from burnqed.core.errors import InputError, NotEnough
 from burnqed.core.runs import MANIFEST, open_run, read_manifest
+from burnqed.core.watching import Watcher
 from burnqed.data.splits import split_of
 from burnqed.policy.models.names import BEST
 from burnqed.search.scoring import Scoring
@@ -29,7 +30,6 @@ from burnqed.training.energy_curve import save_energy_curve
 from burnqed.training.hard_negatives import GroupRows
 from burnqed.training.pairs import is_validation
 from burnqed.training.plans import VALUE_VAL_SHARE, ValuePlan
-from burnqed.training.watching import Watcher
 from burnqed.trajectories.store import find_trajectories, iter_rows
 from burnqed.value.calibration import Scored, ScoredSiblings, calibrate, policy_label, write_calibration
 from burnqed.value.embeddings import EmbeddingCache, Encoder, embed

@@ -1,1 +1,1 @@
-"""The record of every search attempt: what was tried, what came of it, what can be learnt from it."""
+"""The record of every search: steps, results, and labels for training."""

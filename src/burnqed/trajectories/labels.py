@@ -1,10 +1,9 @@
-"""What a tried step is evidence of.
+"""Labels of tried steps: what a step is evidence of.
 
 positive  it is on the path of a proof that the judge accepted
-negative  Lean refused it, it led back to where it was tried, or all that was tried after it failed;
-          or it was tried at a state that a probe gave a search of its own, and all of that was spent
-unknown   anything else: what was not explored to the end says nothing, nor does what Lean had no
-          time or no life left to answer
+negative  Lean refused it, it led back to its own state, or everything tried after it failed; or it
+          was tried at a state on which a probe spent a whole search without a proof
+unknown   anything else: steps that were not explored to the end, timed out, or killed Lean
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from burnqed.trajectories.schema import Label
 
 
 class Labels:
-    """The labels of one tree's edges; `verified` says that the judge accepted its proof.
+    """The labels of one tree's edges. `verified`: the judge accepted its proof.
 
-    `given_up` are nodes, by number, that had a search of their own which found nothing.
+    `given_up` are the numbers of nodes that had a search of their own which found no proof.
     """
 
     def __init__(self, tree: Tree, verified: bool, given_up: Collection[int] = ()) -> None:
@@ -34,7 +33,7 @@ class Labels:
         return "negative" if spent or _is_refuted(edge, self._failed) else "unknown"
 
     def remaining(self, edge: Edge) -> int | None:
-        """Steps from here to the end of the proof, this one counted, on the proof's path only."""
+        """The steps from this one to the end of the proof, both included, on the proof's path only."""
         return self._steps(edge.source) if id(edge) in self.path else None
 
     def _steps(self, node: Node) -> int:
@@ -52,15 +51,15 @@ def _is_refuted(edge: Edge, failed: set[int]) -> bool:
 
 
 def failed_for_certain(tree: Tree) -> set[int]:
-    """The nodes that failed whatever the steps might have done that timed out or were lost.
+    """The nodes that would have failed even without timeouts and lost tactics.
 
-    The least such set, because of loops: a node is not refuted by leading to itself over others.
+    This is the least such set, because of loops: a node does not fail by leading back to itself.
     """
     failed: set[int] = set()
     todo = [node for node in reversed(tree.nodes) if node.status is Status.FAILED]
     while True:
         left: list[Node] = []
-        for node in todo:  # mostly children first, so that once is mostly enough
+        for node in todo:  # mostly children first, so that one pass mostly suffices
             if all(_is_refuted(edge, failed) for edge in node.edges):
                 failed.add(node.id)
             else:

@@ -1,12 +1,12 @@
-"""The bytes of one part: a Parquet file that any tool can read, and that we can check.
+"""The bytes of one part: a Parquet file that any tool can read and that burn-qed can check.
 
     PAR1  copy of the index  group frame  group frame  …  footer  length  PAR1
 
 A group is a Parquet row group with all rows of some theorems. Parquet finds groups by the index in the
-footer, so what lies between them is ours: before the first a copy of that index, for a part that lost
-its end; after each a frame with the group's length and checksum. The footer holds the theorems' records
-and ends in a seal, in the place that Parquet leaves for extensions: checksums of everything before the
-footer, and of the footer. pyarrow writes and reads each of them; parts of before have no copy.
+footer, so the bytes between groups are free for us. Before the first is a copy of the index, in case a
+part loses its end. After each group is a frame with its length and checksum. The footer holds the
+theorems' records and ends in a seal, where Parquet allows extensions: checksums of the footer and of
+everything before it. pyarrow reads and writes all of it. Older parts have no copy.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from burnqed.trajectories.tables import SCHEMA, TEXTS, VERSION_KEY
 
 THEOREMS_KEY = b"burnqed.theorems"
 MAGIC = b"PAR1"
-# Magic, rows, bytes, checksum of those two and of the group before it.
+# Magic, rows, bytes, checksum of these two and of the group before it.
 _FRAME = struct.Struct("<8sIQI")
 _FRAME_MAGIC = b"bqgroup\x01"
 # The footer's last field: number 32767, binary, eight bytes; then thrift's end of a struct.
@@ -37,7 +37,7 @@ _TAIL = struct.Struct("<I4s")
 # Magic, bytes, checksum of the compressed copy that follows.
 _COPY = struct.Struct("<8sII")
 _COPY_MAGIC = b"bqindex\x01"
-# What is kept free for the copy: a group takes 250 to 400 bytes of it, and the schema 1,700.
+# Space reserved for the copy: a group takes 250 to 400 bytes, and the schema 1,700.
 _COPY_ROOM, _COPY_GROUP = 4096, 1024
 _CHUNK = 1 << 20
 
@@ -46,15 +46,15 @@ _WRITING: dict[str, Any] = {
     "use_dictionary": TEXTS,
     "dictionary_pagesize_limit": 1 << 26,
     "data_page_version": "2.0",
-    "write_page_checksum": True,  # for other tools; the seal and the frames cover more
+    "write_page_checksum": True,  # for other tools; our seal and frames cover more
     "write_statistics": False,
 }
 
 
 def encode(groups: Sequence[pa.Table], records: Sequence[TheoremRecord]) -> bytes:
-    """A whole part: tables with all rows of some theorems each, and the theorems' records."""
+    """Write a whole part: tables that each have all rows of some theorems, and the records."""
     out = io.BytesIO()
-    sink = pa.PythonFile(out, mode="w")  # counts what passes: what is ours must go through it too
+    sink = pa.PythonFile(out, mode="w")  # counts bytes, so our own must go through it too
     room = _COPY_ROOM + _COPY_GROUP * len(groups)
     with pq.ParquetWriter(sink, SCHEMA, **_WRITING) as writer:
         sink.write(bytes(room))
@@ -66,7 +66,7 @@ def encode(groups: Sequence[pa.Table], records: Sequence[TheoremRecord]) -> byte
             sink.write(frame)
         writer.add_key_value_metadata({THEOREMS_KEY: records_to_json(records)})
     copy = _copy_of_index(out.getvalue())
-    if len(copy) <= room:  # else a part that is cut is lost, as every other Parquet file is
+    if len(copy) <= room:  # without a copy, a truncated part would be lost like any Parquet file
         out.seek(len(MAGIC))
         out.write(copy)
     return _seal(out.getvalue())
@@ -103,7 +103,7 @@ def _seal(data: bytes) -> bytes:
 
 @dataclass(frozen=True, slots=True)
 class Footer:
-    """A footer whose seal is whole: where it begins, and the checksum of what is before it."""
+    """A footer whose seal is right: its offset, and the checksum of what is before it."""
 
     metadata: pq.FileMetaData
     begins: int
@@ -114,7 +114,7 @@ class Footer:
 
 
 def read_footer(file: BinaryIO) -> Footer:
-    """Raises `CorruptError` when the file has no footer, or not the one that was written."""
+    """Raises `CorruptError` if the footer is missing or was changed."""
     size = file.seek(0, io.SEEK_END)
     if size < len(MAGIC) + _TAIL.size:
         raise CorruptError(f"it ends after {size} bytes")
@@ -127,7 +127,7 @@ def read_footer(file: BinaryIO) -> Footer:
     footer = file.read(length)
     head, before, own, end = _SEAL.unpack(footer[-_SEAL.size :])
     if (head, end) != (_SEAL_HEAD, 0) or own != crc32(footer[: -_SEAL.size], before):
-        raise CorruptError("its footer does not have the right checksum")
+        raise CorruptError("its footer has a wrong checksum")
     metadata = pq.read_metadata(pa.BufferReader(MAGIC + footer + _TAIL.pack(length, MAGIC)))
     _refuse_newer_versions(metadata.metadata)
     return Footer(metadata, begins, before)
@@ -143,27 +143,27 @@ def _refuse_newer_versions(metadata: dict[bytes, bytes]) -> None:
 
 
 def check_whole(file: BinaryIO) -> Footer:
-    """The footer. Raises `CorruptError` unless every byte is as it was written."""
+    """The footer. Raises `CorruptError` unless every byte of the file is right."""
     footer = read_footer(file)
     file.seek(0)
     checksum, left = 0, footer.begins
     while left and (read := file.read(min(left, _CHUNK))):
         checksum, left = crc32(read, checksum), left - len(read)
     if left or checksum != footer.before:
-        raise CorruptError("its rows do not have the right checksum")
+        raise CorruptError("its rows have a wrong checksum")
     return footer
 
 
 def open_whole(data: bytes) -> pq.ParquetFile:
-    """The part as a `ParquetFile`. Raises `CorruptError` unless every byte is as it was written."""
+    """The part as a `ParquetFile`. Raises `CorruptError` unless every byte is right."""
     footer = check_whole(io.BytesIO(data))
     return pq.ParquetFile(pa.BufferReader(data), metadata=footer.metadata)
 
 
 def open_damaged(data: bytes) -> tuple[pq.ParquetFile | None, list[int]]:
-    """The part, and which of its groups are as they were written; None without an index.
+    """The part and its undamaged groups, or None without an index.
 
-    By the footer or its copy, whichever is whole.
+    The index is in the footer or its copy, whichever is undamaged.
     """
     try:
         metadata = read_footer(io.BytesIO(data)).metadata
@@ -190,7 +190,7 @@ def _read_copy(data: bytes) -> pq.FileMetaData | None:
 
 
 def _is_whole(data: bytes, group: pq.RowGroupMetaData) -> bool:
-    """Whether the frame behind a group has the group's checksum."""
+    """Whether the frame after a group has the group's checksum."""
     columns = [group.column(number) for number in range(group.num_columns)]
     begin = columns[0].dictionary_page_offset or columns[0].data_page_offset
     end = begin + sum(column.total_compressed_size for column in columns)

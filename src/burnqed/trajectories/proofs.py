@@ -14,10 +14,10 @@ _COLUMNS = ("theorem", "state", "tactic", "depth", "origin", "on_proof_path")
 
 @dataclass(frozen=True, slots=True)
 class JudgedProof:
-    """A theorem's proof: the steps of what the judge accepted, or, in older files, as it was found.
+    """A theorem's proof: the steps that the judge accepted, or, in older files, those of the search.
 
-    `origins` says who found it: where several searches of one theorem did, `path` has all their steps.
-    `found_steps` are those of the search's own path, before it was shortened.
+    `origins` are the kinds of searches that found it; if several did, `path` has the steps of all.
+    `found_steps` is the length of the search's path, before shortening.
     """
 
     record: TheoremRecord
@@ -27,7 +27,7 @@ class JudgedProof:
 
 
 def read_proofs(directory: Path, on_problem: Callable[[str], None]) -> list[JudgedProof]:
-    """In the order in which they were saved. A record without a row left on its path has none."""
+    """The proofs in the order saved. A record without rows on its path is left out."""
     found: dict[str, list[PathStep]] = {}
     origins: dict[str, set[str]] = {}
     for batch in iter_steps(directory, _COLUMNS, on_problem):

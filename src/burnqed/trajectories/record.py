@@ -1,10 +1,11 @@
-"""From a search tree to rows, and to the path of its proof."""
+"""Turns a search tree into rows and into the path of its proof."""
 
 from __future__ import annotations
 
 from collections.abc import Collection
 from dataclasses import dataclass
 
+from burnqed.core.facts import facts_to_json
 from burnqed.search.tree import Edge, Tree
 from burnqed.trajectories.labels import Labels
 from burnqed.trajectories.schema import Origin, PathStep, StepRow
@@ -12,7 +13,7 @@ from burnqed.trajectories.schema import Origin, PathStep, StepRow
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Which run a row comes from, and how it searched."""
+    """The run of a row, and how it searched."""
 
     run: str
     iteration: int = 0
@@ -31,15 +32,19 @@ def rows_of(
     labels = Labels(tree, verified, given_up)
     goal = tree.root.text
     texts = {node.id: node.text for node in tree.nodes if node.edges}
+    facts = {
+        node.id: facts_to_json([one.facts for one in node.goals]) for node in tree.nodes if node.edges
+    }
     return [
-        _row(edge, theorem, goal, texts[edge.source.id], labels, provenance) for edge in tree.edges()
+        _row(edge, theorem, goal, texts[edge.source.id], facts[edge.source.id], labels, provenance)
+        for edge in tree.edges()
     ]
 
 
 def path_of(tree: Tree) -> tuple[PathStep, ...]:
-    """The steps of the root's proof as it was found, each state once."""
+    """The steps of the root's proof before shortening, each state once."""
     steps: list[PathStep] = []
-    depths = {tree.root.id: 0}  # in the proof; another way to a state may be shorter
+    depths = {tree.root.id: 0}  # in the proof; another path to a state may be shorter
     for edge in tree.proof_edges():
         depth = depths[edge.source.id]
         steps.append(PathStep(edge.source.text, edge.candidate.tactic, depth))
@@ -49,7 +54,13 @@ def path_of(tree: Tree) -> tuple[PathStep, ...]:
 
 
 def _row(
-    edge: Edge, theorem: str, goal: str, state: str, labels: Labels, provenance: Provenance
+    edge: Edge,
+    theorem: str,
+    goal: str,
+    state: str,
+    facts: str | None,
+    labels: Labels,
+    provenance: Provenance,
 ) -> StepRow:
     node = edge.source
     return StepRow(
@@ -76,4 +87,5 @@ def _row(
         seconds=edge.seconds,
         lean_seconds=edge.cost.seconds if edge.cost else None,
         heartbeats=edge.cost.heartbeats if edge.cost else None,
+        facts=facts,
     )

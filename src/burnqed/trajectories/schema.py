@@ -1,7 +1,7 @@
-"""What is kept of a search: a row for each tried step, a record for each searched theorem.
+"""The record of a search: a row for each tried step, a record for each theorem.
 
-Plain Python, so that a search can be described and summed up where pyarrow is not installed;
-`tables` says how rows lie in Arrow, `part` how a file does.
+This is plain Python, so that searches can be summarized without pyarrow. `tables` is about rows in
+Arrow, `part` about files.
 """
 
 from __future__ import annotations
@@ -14,21 +14,22 @@ from typing import Any, Literal, get_args
 
 from burnqed.search.tree import Result
 
-# Rises when a row or a record changes. Readers refuse what is newer than they are; how a file is
-# sealed (`part`) is the same in every version, so that a newer file never looks like a damaged one.
-VERSION = 4  # 1 had no `lost_at` and `lost_kind`, 2 no `path`, 3 no `axioms_seen`, no cost of a tactic
+# Increased when a row or a record changes. Readers refuse newer files. The seal of a file (`part`) is
+# the same in every version, so that a newer file never looks damaged.
+# 1 had no `lost_at` and `lost_kind`, 2 no `path`, 3 no `axioms_seen`, no cost of a tactic, 4 no facts.
+VERSION = 5
 ERROR_LENGTH = 500
 TRAJECTORIES = "trajectories"  # of a run's directory
 
 Label = Literal["positive", "negative", "unknown"]
-# Who tried it: the search, the search with noise, `negatives` at a state of a proof, or away from it.
+# What tried it: a search, a search with noise, or `negatives` next to a proof or away from it.
 Origin = Literal["search", "noise", "probe", "walk"]
 TheoremOutcome = Literal["proved", "exhausted", "error"]
 
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """One tried step. The order of the fields is that of the columns."""
+    """One tried step. Its fields are in the order of the columns."""
 
     run: str
     theorem: str
@@ -50,9 +51,10 @@ class StepRow:
     origin: Origin
     temperature: float
     iteration: int
-    seconds: float  # from the begin of the search to the end of the bunch that it was tried in
-    lean_seconds: float | None = None  # that Lean says this tactic took
+    seconds: float  # from the beginning of the search to the end of its batch of tactics
+    lean_seconds: float | None = None  # that this tactic took, as Lean reports
     heartbeats: int | None = None  # the same in thousands of allocations, the unit of `maxHeartbeats`
+    facts: str | None = None  # of the state's goals (`core.facts`), as JSON; None where Lean told none
 
     def __post_init__(self) -> None:
         if len(self.error) > ERROR_LENGTH:
@@ -61,7 +63,7 @@ class StepRow:
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """A step of a judged proof: the state as the search's own states are printed, and the tactic."""
+    """A step of a judged proof: the state, printed like those of the search, and the tactic."""
 
     state: str
     tactic: str
@@ -70,10 +72,10 @@ class PathStep:
 
 @dataclass(frozen=True, slots=True)
 class TheoremRecord:
-    """What became of one theorem.
+    """The outcome of one theorem.
 
-    `seconds` is the search's wall clock, of which Lean says it used `lean_seconds` (more than all of
-    it when several workers served one search); `judge_seconds` come on top.
+    `seconds` is the search's wall clock. `lean_seconds` is Lean's part of it, and may be larger if
+    several workers served the search. `judge_seconds` come on top.
     """
 
     theorem: str
@@ -83,7 +85,7 @@ class TheoremRecord:
     nodes: int
     steps: int
     expansions: int
-    candidates_min: int  # per state that was expanded, once or again
+    candidates_min: int  # per expansion
     candidates_max: int
     candidates_total: int
     seconds: float
@@ -91,21 +93,21 @@ class TheoremRecord:
     judge_seconds: float
     proof: str
     proof_steps: int
-    axioms: tuple[str, ...] | None  # all that the proof rests on; None where they are not known
+    axioms: tuple[str, ...] | None  # all that the proof uses; None if not known
     axioms_seen: tuple[str, ...]
     leak_rule: str | None
     seed: int
     statement_sha: str
-    # Nodes spent when Lean was lost for the first time, other than by the tactic's own doing, and how;
-    # with fewer nodes the search would have been whole.
+    # Nodes spent when Lean was first lost through no fault of the tactic, and how. A search with fewer
+    # nodes would have been complete.
     lost_at: int | None = None
     lost_kind: str = ""
-    # The steps of `proof`, which is shorter than what the rows call its path: they are as it was found.
+    # The steps of `proof`. The path in the rows may be longer, because `proof` was shortened.
     path: tuple[PathStep, ...] = ()
 
     def __post_init__(self) -> None:
         if self.outcome not in get_args(TheoremOutcome):
-            raise ValueError(f"{self.theorem}: no such outcome: {self.outcome!r}")
+            raise ValueError(f"{self.theorem}: unknown outcome: {self.outcome!r}")
 
 
 def records_to_json(records: Iterable[TheoremRecord]) -> str:
@@ -120,7 +122,7 @@ def records_from_json(text: str | bytes) -> list[TheoremRecord]:
 def _record(entry: dict[str, Any]) -> TheoremRecord:
     path = tuple(PathStep(**step) for step in entry.get("path", ()))
     axioms = entry["axioms"]
-    if "axioms_seen" not in entry:  # those that were seen were called all
+    if "axioms_seen" not in entry:  # older files called the seen ones all
         entry, axioms = {**entry, "axioms_seen": axioms}, None
     known = None if axioms is None else tuple(axioms)
     seen = tuple(entry["axioms_seen"])

@@ -1,8 +1,8 @@
-"""A directory of parts, which only ever grows.
+"""A directory of parts, to which runs only add.
 
-A part appears by one rename, with the rows and the records of some theorems: a reader or a resumed
-run sees all of it or none. Saving writes one new file and looks at no old one; what is to be searched
-again leaves its part when a writer is opened.
+A part appears by one rename, with the rows and records of some theorems: readers and resumed runs see
+all of it or none. Saving writes one new file and reads no old one. Theorems to be searched again are
+removed from their parts when a writer is opened.
 """
 
 from __future__ import annotations
@@ -21,13 +21,14 @@ import pyarrow.parquet as pq
 from filelock import FileLock, Timeout
 
 from burnqed.core.errors import CorruptError, InfrastructureError, InputError
-from burnqed.core.runs import command_of, publish, shown_by, sync_names
+from burnqed.core.files import publish, sync_names
+from burnqed.core.runs import command_of, shown_by
 from burnqed.core.storage import remedy
 from burnqed.trajectories.part import check_whole, encode, open_damaged, open_whole, read_footer
 from burnqed.trajectories.schema import TRAJECTORIES, StepRow, TheoremRecord
 from burnqed.trajectories.tables import NAMES, join, to_rows, to_table, with_columns
 
-# Theorems share a row group until it has this many rows; none is split.
+# Theorems share a row group until it has this many rows. No theorem is split.
 GROUP_ROWS = 512
 BATCH_ROWS = 16384
 _SEARCHING = ("search", "negatives", "eval")  # commands that write trajectories
@@ -39,11 +40,11 @@ Again = Callable[[TheoremRecord], bool]
 
 
 class DamagedPart(UserWarning):
-    """A part is not whole; the message says which, and what of it was read."""
+    """A part is damaged. The message says which, and how much of it can be read."""
 
 
 def warn(problem: str) -> None:
-    """What happens to a problem unless the caller takes it."""
+    """The default handler of problems: raise them."""
     warnings.warn(problem, DamagedPart, stacklevel=3)
 
 
@@ -54,12 +55,12 @@ def warn(problem: str) -> None:
 def open_writer(
     directory: Path, on_problem: OnProblem = warn, again: Again = lambda _: False
 ) -> Iterator[TrajectoryWriter]:
-    """The one writer of a directory (made where there is none). What was added is saved at the end.
+    """The only writer of a directory, which is made if necessary. It saves what was added at the end.
 
-    Theorems whose records are to be made `again` are taken out, with their rows.
+    Theorems whose records are to be made `again` are removed, with their rows.
 
-    What a killed run left half written is removed. A part that is damaged is moved aside
-    (`.damaged`), lest rows be there twice, and its theorems count as not searched.
+    Unfinished files of a killed run are removed. A damaged part is moved aside (`.damaged`), so that no
+    rows appear twice, and its theorems count as not searched.
     """
     with _storage("write to", directory):
         directory.mkdir(parents=True, exist_ok=True)
@@ -69,7 +70,7 @@ def open_writer(
         except Timeout:
             raise InputError(
                 f"{directory} is being written by another burn-qed",
-                hint="wait until it ends, or give this one a directory of its own",
+                hint="wait until it ends, or use another directory",
             ) from None
     try:
         writer = TrajectoryWriter(directory, *_take_over(directory, on_problem, again))
@@ -82,7 +83,7 @@ def open_writer(
 
 
 class TrajectoryWriter:
-    """Made by `open_writer`. `earlier` are the records that were there when it was opened.
+    """Made by `open_writer`. `earlier` are the records at that time.
 
     `save` may run in another thread than `add`.
     """
@@ -104,11 +105,10 @@ class TrajectoryWriter:
         return len(self._pending)
 
     def save(self) -> Path | None:
-        """Write what was added as a new part; None when there was nothing.
+        """Write what was added as a new part; None if there was nothing.
 
-        When it raises, nothing is lost: what was added stays for the next call. That call writes
-        the same number again, so that a part which became visible just before the failure is
-        replaced and not doubled.
+        If it raises, nothing is lost: what was added stays for the next call. That call writes the same
+        number again, so that a part that became visible just before the failure is replaced.
         """
         with self._saving:
             entries = list(self._pending)
@@ -145,7 +145,7 @@ def _publish(path: Path, data: bytes) -> None:
 
 
 def _take_over(directory: Path, on_problem: OnProblem, again: Again) -> tuple[int, list[TheoremRecord]]:
-    """Tidy up after whoever wrote here before: the next part's number, and the records so far."""
+    """Clean up after earlier writers. Returns the next part's number and the records so far."""
     with _storage("write to", directory):
         for leftover in (*directory.glob(".part-*.tmp"), *directory.glob("part-*.tmp")):  # older ones
             leftover.unlink(missing_ok=True)
@@ -167,7 +167,7 @@ def _take_over(directory: Path, on_problem: OnProblem, again: Again) -> tuple[in
 
 
 def _kept(path: Path, records: list[TheoremRecord], again: Again) -> list[TheoremRecord]:
-    """The records that stay in a part, which is written anew without the others, by one rename."""
+    """Rewrite a part, by one rename, without some theorems. Returns the records that stay."""
     kept = [record for record in records if not again(record)]
     if len(kept) == len(records):
         return kept
@@ -184,7 +184,7 @@ def _kept(path: Path, records: list[TheoremRecord], again: Again) -> list[Theore
 
 
 def find_trajectories(path: Path) -> Path:
-    """The directory of parts that a path means: a run's, or itself."""
+    """The directory of parts at a path: that of a run, or the path itself."""
     inside = path / TRAJECTORIES
     directory = inside if inside.is_dir() else path
     if not directory.is_dir() or not any(directory.glob("part-*.parquet")):
@@ -193,9 +193,9 @@ def find_trajectories(path: Path) -> Path:
 
 
 def _where_else(path: Path) -> str:
-    """Where those may be that somebody looked for in the wrong place."""
+    """A hint where the trajectories may be instead."""
     if not path.is_dir():
-        return "it is a file: give the run's folder" if path.exists() else "there is no such folder"
+        return "it is a file: give the run's folder" if path.exists() else "the folder does not exist"
     inside = {part.parent.parent for part in path.glob(f"**/{TRAJECTORIES}/part-*.parquet")}
     first = sorted(str(one) for one in inside)[:_NAMED]
     more = f" and {len(inside) - _NAMED} more" if len(inside) > _NAMED else ""
@@ -203,37 +203,37 @@ def _where_else(path: Path) -> str:
         others = f"these in it have some: {', '.join(first)}{more}"
         return "; ".join(filter(None, (shown_by(path) if command_of(path) == "run" else "", others)))
     if command_of(path) in _SEARCHING:
-        return "no theorem of it is saved yet: --resume goes on with it"
-    return shown_by(path) or "`burn-qed search` makes some"
+        return "it has not saved a theorem yet: continue it with --resume"
+    return shown_by(path) or "`burn-qed search` makes them"
 
 
 def every_trajectories(path: Path) -> list[Path]:
-    """As `find_trajectories`; of an evaluation those of all its attempts."""
+    """Like `find_trajectories`; for an evaluation, those of all its attempts."""
     attempts = sorted(path.glob("attempt-*"), key=lambda one: (len(one.name), one.name))
     return [find_trajectories(one) for one in attempts or (path,)]
 
 
 def read_records(directory: Path, on_problem: OnProblem = warn) -> list[TheoremRecord]:
-    """Every searched theorem, in the order in which they were saved. Reads the ends of files only."""
+    """Every searched theorem, in the order saved. Reads only the ends of files."""
     records: list[TheoremRecord] = []
     for path in _parts(directory):
         try:
             with _reading(path) as file:
                 records += read_footer(file).records()
         except CorruptError as damage:
-            on_problem(f"{damage.message}; which theorems it has is not known")
+            on_problem(f"{damage.message}; its theorems are unknown")
     return records
 
 
 def iter_steps(
     directory: Path, columns: Sequence[str] = NAMES, on_problem: OnProblem = warn
 ) -> Iterator[pa.RecordBatch]:
-    """The steps as Arrow record batches, part by part; a part is checked before its first batch.
+    """The steps as Arrow record batches, part by part. A part is checked before its first batch.
 
-    Of a damaged part come the theorems that are whole.
+    A damaged part yields its undamaged theorems.
     """
     if unknown := set(columns) - set(NAMES):
-        raise ValueError(f"no such column: {', '.join(sorted(unknown))}")
+        raise ValueError(f"unknown column: {', '.join(sorted(unknown))}")
     for path in _parts(directory):
         file, groups = _open(path, on_problem)
         if file is not None:
@@ -243,7 +243,7 @@ def iter_steps(
 
 
 def iter_rows(directory: Path, on_problem: OnProblem = warn) -> Iterator[StepRow]:
-    """The steps one by one: convenient, and slower than batches."""
+    """The steps one by one: convenient, but slower than batches."""
     return to_rows(iter_steps(directory, NAMES, on_problem))
 
 
@@ -263,7 +263,7 @@ def _reading(path: Path) -> Iterator[BinaryIO]:
 
 
 def _open(path: Path, on_problem: OnProblem) -> tuple[pq.ParquetFile | None, list[int] | None]:
-    """The part, and which of its groups to read: None is all of them."""
+    """The part and the groups to read; None means all."""
     with _storage("read", path):
         data = path.read_bytes()
     with _named(path):
@@ -280,7 +280,7 @@ def _open(path: Path, on_problem: OnProblem) -> tuple[pq.ParquetFile | None, lis
 
 @contextlib.contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Errors about "it" become errors about this file."""
+    """Put the file's name into errors about "it"."""
     try:
         yield
     except CorruptError as error:

@@ -1,4 +1,4 @@
-"""What is in a set of trajectories, as numbers. How they look is the command line's business."""
+"""The figures of a set of trajectories. The command line prints them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ import dataclasses
 import json
 import statistics
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnqed.trajectories.schema import TheoremOutcome, TheoremRecord
@@ -21,7 +22,7 @@ STEP_COLUMNS = ("outcome", "label", "origin")
 
 @dataclass(frozen=True, slots=True)
 class StepCounts:
-    """The rows, counted three ways; each adds up to all of them."""
+    """The rows, counted in three ways. Each adds up to all rows."""
 
     by_outcome: dict[str, int]
     by_label: dict[str, int]
@@ -51,14 +52,14 @@ class Summary:
 
     theorems: int
     proved: int
-    proved_within: dict[int, int]  # by nodes: what a smaller budget would have proved
+    proved_within: dict[int, int]  # by nodes: how many a smaller budget would have proved
     exhausted: dict[str, int]
     errors: dict[str, int]
     nodes: int
     nodes_mean: float
     nodes_median: float
     expansions: int
-    # Per expansion; over the theorems that had one.
+    # Per expansion, over the theorems with at least one.
     candidates_min: int
     candidates_mean: float
     candidates_max: int
@@ -66,14 +67,18 @@ class Summary:
     lean_seconds: float
     other_seconds: float  # of the searches, outside of Lean
     judge_seconds: float
-    leak_rules: tuple[str, ...]  # that its library theorems were proved under
+    leak_rules: tuple[str, ...]  # of its library theorems
     steps: int
-    step_counts: StepCounts | None  # None when the rows were not looked at
+    step_counts: StepCounts | None  # None if the rows were not read
     lines: tuple[TheoremLine, ...]
-    damage: tuple[str, ...]  # parts that are not whole: what was in them is not in these figures
+    damage: tuple[str, ...]  # damaged parts: what was in them is missing in these figures
 
-    def to_json(self) -> str:
-        return json.dumps(dataclasses.asdict(self), ensure_ascii=False)
+    def to_json(self, lines: bool = True) -> str:
+        """With a line for each theorem, or without."""
+        content = dataclasses.asdict(self)
+        if not lines:
+            del content["lines"]
+        return json.dumps(content, ensure_ascii=False)
 
 
 def count_steps(batches: Iterable[pa.RecordBatch]) -> StepCounts:
@@ -87,12 +92,24 @@ def count_steps(batches: Iterable[pa.RecordBatch]) -> StepCounts:
     return StepCounts(outcome, label, origin)
 
 
+def summed_up(directory: Path, on_problem: Callable[[str], None]) -> Summary:
+    """What is in a set of trajectories; parts that are not whole are told."""
+    from burnqed.trajectories.store import iter_steps, read_records
+
+    damage: list[str] = []
+    counts = count_steps(iter_steps(directory, columns=STEP_COLUMNS, on_problem=damage.append))
+    for problem in damage:
+        on_problem(problem)
+    records = read_records(directory, on_problem=lambda _told_already: None)
+    return summarize(records, counts, damage)
+
+
 def summarize(
     records: Sequence[TheoremRecord],
     step_counts: StepCounts | None = None,
     damage: Sequence[str] = (),
 ) -> Summary:
-    """The numbers of these theorems; a theorem that is there twice counts twice."""
+    """The figures of these theorems. A theorem that occurs twice counts twice."""
     expanded = [record for record in records if record.expansions]
     expansions = sum(record.expansions for record in expanded)
     nodes = [record.nodes for record in records]
@@ -122,7 +139,7 @@ def summarize(
 
 
 def _within(records: Sequence[TheoremRecord]) -> dict[int, int]:
-    """Exact, because a search with fewer nodes is the beginning of the one with more."""
+    """This is exact, because a search with fewer nodes is the beginning of one with more."""
     most = max((record.nodes for record in records), default=0)
     used = [record.nodes for record in records if record.outcome == "proved"]
     return {n: sum(nodes <= n for nodes in used) for n in BUDGETS if n <= most}
@@ -133,7 +150,7 @@ def _reasons(records: Sequence[TheoremRecord], outcome: TheoremOutcome) -> dict[
 
 
 def _by_size(counts: Counter[str]) -> dict[str, int]:
-    """The largest first; equal ones by name, so that a table is the same each time."""
+    """The largest first, equal ones by name, so that tables are reproducible."""
     return dict(sorted(counts.items(), key=lambda entry: (-entry[1], entry[0])))
 
 

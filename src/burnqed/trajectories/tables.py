@@ -13,8 +13,8 @@ from burnqed.trajectories.schema import VERSION, Label, Origin, StepRow
 
 VERSION_KEY = b"burnqed.version"
 
-# Each candidate of a node repeats the node's state, each row of a theorem its goal: a dictionary
-# holds such a text once, on disk and in memory.
+# All candidates of a node repeat its state, and all rows of a theorem its goal: a dictionary holds such
+# a text once, on disk and in memory.
 _REPEATED = pa.dictionary(pa.int32(), pa.string())
 _TYPES: dict[str, pa.DataType] = {
     "run": _REPEATED,
@@ -40,8 +40,9 @@ _TYPES: dict[str, pa.DataType] = {
     "seconds": pa.float64(),
     "lean_seconds": pa.float64(),
     "heartbeats": pa.int64(),
+    "facts": _REPEATED,
 }
-_NULLABLE = {"parent", "energy", "remaining_steps", "lean_seconds", "heartbeats"}
+_NULLABLE = {"parent", "energy", "remaining_steps", "lean_seconds", "heartbeats", "facts"}
 _ALLOWED = {"outcome": Result, "label": Label, "origin": Origin}
 NAMES = tuple(field.name for field in dataclasses.fields(StepRow))
 
@@ -55,8 +56,8 @@ TEXTS = [name for name in NAMES if _TYPES[name] in (_REPEATED, pa.string())]
 def to_table(rows: Sequence[StepRow]) -> pa.Table:
     """The rows as one table. Raises `ValueError` for a row that does not fit the schema.
 
-    Half of a surrogate pair, which JSON can spell and UTF-8 cannot, becomes a question mark: a
-    strange character is no reason to lose a search.
+    A lone surrogate, which JSON can hold and UTF-8 cannot, becomes a question mark: a strange character
+    is not a reason to lose a search.
     """
     columns = []
     for name in NAMES:
@@ -77,12 +78,12 @@ def _column(name: str, values: list[Any]) -> pa.Array:
     if name in _ALLOWED:
         strange = set(array.dictionary.to_pylist()) - set(get_args(_ALLOWED[name]))
         if strange:
-            raise ValueError(f"column {name}: no such value: {', '.join(sorted(strange))}")
+            raise ValueError(f"column {name}: unknown value: {', '.join(sorted(strange))}")
     return array
 
 
 def with_columns(batch: pa.RecordBatch | pa.Table, names: Sequence[str] = NAMES) -> Any:
-    """The batch or table with all of these columns: what an older file does not have is not known."""
+    """The batch or table with all of these columns. Those that an older file lacks are null."""
     for name in names:
         if name not in batch.schema.names:
             batch = batch.append_column(SCHEMA.field(name), pa.nulls(batch.num_rows, _TYPES[name]))
@@ -90,7 +91,7 @@ def with_columns(batch: pa.RecordBatch | pa.Table, names: Sequence[str] = NAMES)
 
 
 def join(tables: Sequence[pa.Table]) -> pa.Table:
-    """Several tables as one, each text in its dictionary once."""
+    """Several tables as one, with each text once in its dictionary."""
     return pa.concat_tables(tables).unify_dictionaries().combine_chunks()
 
 

@@ -1,10 +1,10 @@
-"""Energies and log-probabilities on one scale, and whether energies are worth their while.
+"""Puts energies on the scale of log-probabilities, and decides whether they help a search.
 
-Raw, the two cannot be added: one is in nats and grows with the length of a path, the other is in
-whatever the head was trained into. What a search needs is to tell siblings apart, so each is measured
-in how much it varies among siblings, and the weights are those that rank validation siblings best. The
-verdict compares the ranks that the two give alone, with an interval over theorems: siblings of one
-theorem say much the same.
+The two cannot simply be added: log-probabilities are in nats and grow with the length of a path, and
+the scale of energies depends on training. A search must distinguish siblings, so each is scaled by its
+variation among siblings, and the weights are those that rank validation siblings best. The verdict
+compares the rankings of the two alone, with an interval over theorems, because siblings of one theorem
+are much alike.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ from statistics import fmean
 from typing import Any, Literal, get_args
 
 from burnqed.core.errors import CorruptError, InputError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish
 from burnqed.value.metrics import Group, rank1
 
 CALIBRATION = "calibration.json"
 Verdict = Literal["better", "no better", "undecided"]
-FEWEST_THEOREMS = 10  # for a verdict: fewer agree by chance too easily
+FEWEST_THEOREMS = 10  # for a verdict: fewer may easily agree by chance
 _RESAMPLES = 2000
 _SHARES = [step / 20 for step in range(21)]
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What is known about a state: its energy, and the log-probability of the step that led to it.
+    """A state's energy, and the log-probability of the step that led to it.
 
-    The latter as a search counts it, divided by a power of the path's length.
+    The latter is divided by a power of the path's length, as in a search.
     """
 
     energy: float
@@ -43,7 +43,7 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSiblings:
-    """Siblings, one of which led to a proof."""
+    """Siblings, of which one led to a proof."""
 
     theorem: str
     depth: int
@@ -55,9 +55,9 @@ class ScoredSiblings:
 class Calibration:
     """`(energy - mean) * scale` varies among siblings as much as log-probabilities do.
 
-    A search adds `alpha` of the one and `beta` of the other. `low` and `high` enclose, with 95%
-    confidence, by how much the energy is more often right about the best sibling. The verdict is
-    what these say: `verdict_of`.
+    A search adds the two with the weights `alpha` and `beta`. `low` and `high` are the 95% interval of
+    how much more often the energy ranks the best sibling first. The verdict follows from these
+    (`verdict_of`).
     """
 
     verdict: Verdict
@@ -74,17 +74,17 @@ class Calibration:
     scale: float
     alpha: float
     beta: float
-    policies: tuple[str, ...]  # whose log-probabilities those were
+    policies: tuple[str, ...]  # the policies whose log-probabilities those were
 
     def __post_init__(self) -> None:
         numbers = [value for value in asdict(self).values() if isinstance(value, float | int)]
         if len(numbers) != len(fields(self)) - 2 or not all(map(math.isfinite, numbers)):
-            raise ValueError("some of its figures are no numbers")
+            raise ValueError("some of its figures are not numbers")
         if self.verdict not in get_args(Verdict):
-            raise ValueError(f"no such verdict: {self.verdict!r}")
+            raise ValueError(f"unknown verdict: {self.verdict!r}")
 
     def scaled(self, energy: float) -> float:
-        # In float32, what is rounded does not depend on which states happen to be computed together.
+        # Rounded, because in float32 the last digits depend on which states are computed together.
         return round((energy - self.mean) * self.scale, 4)
 
     @property
@@ -99,7 +99,7 @@ class Calibration:
 
 
 def verdict_of(low: float, high: float, theorems: int) -> Verdict:
-    """What the interval of the difference shows, if it shows anything."""
+    """What the interval of the difference shows, if anything."""
     if theorems < FEWEST_THEOREMS or low <= 0 < high:
         return "undecided"
     return "better" if low > 0 else "no better"
@@ -111,20 +111,20 @@ def calibrate(
     policies: Sequence[str] = (),
     seed: int = 0,
 ) -> Calibration:
-    """Scale and weights from some theorems, the verdict from others; the head learnt from neither."""
+    """Scale and weights from some theorems, the verdict from others. The head learned from neither."""
     if not tuning or not judging:
         raise ValueError("nothing to calibrate with")
     states = [state for group in tuning for state in (group.positive, *group.negatives)]
     mean = fmean(state.energy for state in states)
     spread = _spread(tuning, lambda state: state.energy)
-    # Where log-probabilities are all alike, energies may have any scale.
+    # If all log-probabilities are equal, energies may have any scale.
     scale = (_spread(tuning, lambda state: state.logprob) or 1.0) / spread if spread else 0.0
 
     def ranks(groups: Sequence[ScoredSiblings], alpha: float) -> list[float]:
         beta = (1 - alpha) * scale
         return [_rank1(group, lambda s: beta * s.energy - alpha * s.logprob) for group in groups]
 
-    # Of shares that do equally well the one in the middle: it leans on neither.
+    # Of equally good weights, the one in the middle.
     alpha = max(_SHARES, key=lambda a: (round(fmean(ranks(tuning, a)), 9), -abs(a - 0.5)))
     by_energy = [_rank1(group, lambda s: s.energy) for group in judging]
     by_logprob = ranks(judging, 1.0)
@@ -152,7 +152,7 @@ def calibrate(
 
 
 def policy_label(about: Mapping[str, Any]) -> str:
-    """Whose log-probabilities a run has, from its manifest: the policy, and its model's weights."""
+    """The policy and model whose log-probabilities a run has, from its manifest."""
     identity = about.get("model_identity") or about.get("model") or ""
     return f"{about.get('policy', 'unknown')} {str(identity)[:12]}".strip()
 
@@ -172,7 +172,7 @@ def _spread(groups: Sequence[ScoredSiblings], of: Callable[[Scored], float]) -> 
 
 
 def _interval(gains: Sequence[Sequence[float]], seed: int) -> tuple[float, float]:
-    """Of the mean gain: theorems drawn with replacement, again and again."""
+    """The bootstrap interval of the mean gain, over theorems."""
     sums = [(sum(own), len(own)) for own in gains]
     chance = random.Random(seed)
     means = []
@@ -184,7 +184,7 @@ def _interval(gains: Sequence[Sequence[float]], seed: int) -> tuple[float, float
 
 
 def write_calibration(directory: Path, calibration: Calibration) -> None:
-    """calibration.json, beside the head."""
+    """Write calibration.json next to the head."""
     publish(directory / CALIBRATION, json.dumps(asdict(calibration), indent=2) + "\n")
 
 
@@ -193,7 +193,7 @@ def read_calibration(directory: Path) -> Calibration:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         found = Calibration(**{**content, "policies": tuple(content["policies"])})
-        if found.verdict == "no better":  # so older files call what is undecided as well
+        if found.verdict == "no better":  # older files use it for undecided, too
             found = replace(found, verdict=verdict_of(found.low, found.high, found.theorems))
         return found
     except FileNotFoundError:

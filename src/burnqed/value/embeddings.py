@@ -1,7 +1,7 @@
-"""Embeddings that were computed once: a directory for each encoder, of files that only ever get more.
+"""A cache of embeddings: a directory for each encoder, to which files are only added.
 
-A file appears whole or not at all, and saving costs what is new. What another encoder made is in
-another directory, so it cannot be taken for this one's.
+A file appears whole or not at all, and saving writes only what is new. Each encoder has its own
+directory, so that embeddings of different encoders cannot be mixed up.
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from burnqed.core.errors import CorruptError, InfrastructureError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish
 from burnqed.value.encoder import Embeddings, EncoderName, checked
 
 SAVE_EVERY = 20_000  # states
-_BATCH = 256  # states that are encoded between two looks whether to stop
+_BATCH = 256  # states that are encoded between two checks whether to stop
 _NAME = "encoder.json"
 
 
 class Encoder(Protocol):
-    """What computes embeddings, here or elsewhere."""
+    """Computes embeddings, in this process or on a server."""
 
     @property
     def name(self) -> EncoderName: ...
@@ -51,11 +51,11 @@ class EmbeddingCache:
         return len(self._rows)
 
     def missing(self, states: Iterable[str]) -> list[str]:
-        """Those that are not there, each once, in their order."""
+        """The states without an embedding, each once, in order."""
         return [state for state in dict.fromkeys(states) if _key(state) not in self._rows]
 
     def get(self, states: Sequence[str]) -> Embeddings:
-        """A row for each state; all of them have to be there."""
+        """A row for each state. Raises if one is missing."""
         try:
             rows = [self._rows[_key(state)] for state in states]
         except KeyError:
@@ -79,7 +79,7 @@ class EmbeddingCache:
         return len(self._new)
 
     def save(self) -> None:
-        """Write what was added as one new file; nothing when there is nothing new."""
+        """Write what was added as one new file, if anything was."""
         if not self._new:
             return
         rows = np.stack([self._rows[key] for key in self._new]).astype(np.float32)
@@ -100,10 +100,11 @@ class EmbeddingCache:
                 known = json.loads(path.read_text(encoding="utf-8"))
             except (OSError, ValueError) as error:
                 raise CorruptError(
-                    f"cannot read {path}: {error}", hint=f"remove {self.directory}: it is made again"
+                    f"cannot read {path}: {error}",
+                    hint=f"remove {self.directory}: it will be made again",
                 ) from error
             if known != asdict(self.name):
-                raise CorruptError(f"{path} is another encoder's", hint=f"remove {self.directory}")
+                raise CorruptError(f"{path} is of another encoder", hint=f"remove {self.directory}")
         for part in sorted(self.directory.glob("part-*.parquet")):
             self._read(part)
 
@@ -115,7 +116,7 @@ class EmbeddingCache:
             rows = checked(values.reshape(len(keys), -1), self.name.width)
         except (OSError, ValueError, KeyError, pa.ArrowException, InfrastructureError) as error:
             raise CorruptError(
-                f"{part} is damaged: {error}", hint="remove it: its states are embedded again"
+                f"{part} is damaged: {error}", hint="remove it: its states will be embedded again"
             ) from error
         self._rows.update(zip(keys, rows, strict=True))
         self._parts = max(self._parts, int(part.stem.removeprefix("part-")) + 1)
@@ -128,13 +129,13 @@ def embed(
     on_done: Callable[[int], None] = lambda _count: None,
     stop: Callable[[], bool] = lambda: False,
 ) -> bool:
-    """Have an embedding of every state, computing those that are missing; False when it was stopped.
+    """Compute the missing embeddings of these states. False if it was stopped.
 
-    What is computed is saved every `SAVE_EVERY` states and at the end, whatever ends it.
+    They are saved every `SAVE_EVERY` states and at the end, even after an error.
     """
     if encoder.name != cache.name:
-        raise ValueError("the cache is another encoder's")
-    todo = sorted(cache.missing(states), key=len)  # batches of one length are cheaper
+        raise ValueError("the cache is of another encoder")
+    todo = sorted(cache.missing(states), key=len)  # batches of similar lengths are cheaper
     try:
         for begin in range(0, len(todo), _BATCH):
             if stop():

@@ -1,7 +1,7 @@
-"""Embeddings of states: the hidden states of the policy's own backbone, pooled.
+"""Embeddings of states: pooled hidden states of the policy's model.
 
-What a head was trained on it must be asked with, so an encoder has a name that says all that decides an
-embedding: the weights, which layer's states, how they are pooled, and in which precision.
+A head must be used with the embeddings that it was trained on. So an encoder's name holds all that
+decides an embedding: the weights, the layer, the pooling and the precision.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from burnqed.policy.models.load import Loaded
 from burnqed.policy.prompt import PromptSettings, prompt_ids
 
 Pooling = Literal["mean", "last"]
-LAST = -1  # layer: what the model's own head sees; others count from 0, the embeddings of tokens
+LAST = -1  # layer: the input of the model's own head; others count from 0, the token embeddings
 Embeddings = NDArray[np.float32]  # [states, width]
 
 _TOKENS = {"cpu": 4096, "cuda": 131_072}  # in one pass
@@ -41,25 +41,26 @@ class EncoderName:
 
     @property
     def settings(self) -> PromptSettings:
-        """How its model is asked."""
+        """The prompt settings of its model."""
         format, tokens = self.prompt.split()
         return PromptSettings(format, int(tokens))
 
     @property
     def key(self) -> str:
-        """Short, for the names of files; different where anything is."""
+        """A short identifier for file names, different for different encoders."""
         return hashlib.sha256(json.dumps(asdict(self)).encode()).hexdigest()[:16]
 
 
 class LocalEncoder:
-    """An encoder in this process. States are shown to it as the policy is shown them."""
+    """An encoder in this process. States are prompted as they are for the policy."""
 
     def __init__(self, loaded: Loaded, pooling: Pooling = "mean", layer: int = LAST) -> None:
         settings = loaded.settings
         layers = int(loaded.model.config.get_text_config().num_hidden_layers)
         if not LAST <= layer < layers:
             raise InputError(
-                f"the model has no layer {layer}", hint=f"--layer is {LAST} (the last) to {layers - 1}"
+                f"the model has no layer {layer}",
+                hint=f"give --layer {LAST} (the last) to {layers - 1}",
             )
         self.name = EncoderName(
             model=loaded.identity,
@@ -74,7 +75,7 @@ class LocalEncoder:
 
     @torch.inference_mode()
     def encode(self, states: Sequence[str]) -> Embeddings:
-        """One row for each state. Raises rather than give an embedding that says nothing."""
+        """One row for each state. Raises instead of returning a meaningless embedding."""
         prompts = [prompt_ids(self._loaded.tokenizer, self._loaded.settings, state) for state in states]
         rows = np.empty((len(states), self.name.width), dtype=np.float32)
         for batch in self._batches([len(prompt) for prompt in prompts]):
@@ -88,7 +89,7 @@ class LocalEncoder:
         return checked(rows, self.name.width)
 
     def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
-        """States of about the same length together: attention works on as many as the longest has."""
+        """Batches of states of similar length: a batch costs as much as its longest for each."""
         room = _TOKENS[self._decoder.device.type]
         batch: list[int] = []
         for i in sorted(range(len(lengths)), key=lambda i: lengths[i]):
@@ -101,19 +102,19 @@ class LocalEncoder:
 
 
 def checked(rows: Embeddings, width: int) -> Embeddings:
-    """The embeddings, if they are some: none is zero, not a number, or of another width."""
+    """The embeddings, unless one is zero, not a number, or of another width."""
     if rows.ndim != 2 or rows.shape[1] != width:
         raise InfrastructureError(
-            f"embeddings of the shape {rows.shape}, and {width} numbers each were expected",
-            hint="this is another encoder than the one that was asked for",
+            f"embeddings have the shape {rows.shape}, but {width} numbers each were expected",
+            hint="this is not the encoder that was requested",
         )
     if not np.isfinite(rows).all():
         raise InfrastructureError(
-            f"{int((~np.isfinite(rows)).any(axis=1).sum())} of {len(rows)} embeddings are no numbers",
+            f"{int((~np.isfinite(rows)).any(axis=1).sum())} of {len(rows)} embeddings are not numbers",
             hint="the model overflows in its precision: try --dtype float32",
         )
     if (empty := int((~rows.any(axis=1)).sum())) > 0:
         raise InfrastructureError(
-            f"{empty} of {len(rows)} embeddings are zero", hint="the encoder does not work: restart it"
+            f"{empty} of {len(rows)} embeddings are zero", hint="the encoder is broken: restart it"
         )
     return rows

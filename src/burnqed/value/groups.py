@@ -1,12 +1,12 @@
-"""What the head learns from: states that led to a proof, and siblings that were given up.
+"""Training data of the head: states that led to a proof, and siblings that were searched in vain.
 
-A sibling is a negative only if everything that was tried at it failed, or if a probe gave it a search
-of its own and all of that was spent. What was not explored, or not to the end, is unknown and no
-evidence at all: once it was taken for one, and the model learnt which states a search happens to visit.
+A sibling is a negative only if everything tried at it failed, or if a probe spent a whole search on it.
+States that were not explored, or not to the end, are unknown and not evidence. They once counted as
+negatives, and the model learned which states a search happens to visit.
 
-States are known by their text. All searches of a theorem, of all runs, are read together, because one
-may have proved what another gave up, and siblings are mostly searched one at a time. What was given up
-and could have been proved all the same, by steps that are known, is no negative either.
+States are identified by their text. All searches of a theorem, of all runs, are read together, because
+one may have proved what another did not, and siblings are mostly searched one at a time. A state that
+was searched in vain, but can be proved by known steps, is not a negative either.
 """
 
 from __future__ import annotations
@@ -29,11 +29,11 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """A state that led to a proof, and states that led nowhere.
+    """A state that led to a proof, and states that did not.
 
-    `siblings` were tried at the same state as the positive: they are what a search has to tell it from.
-    `others` are where walks ended in the same theorem. `slower` are siblings that led to a proof as
-    well, of more steps: no negatives, but a search would rather not begin with them.
+    `siblings` are children of the same state as the positive: a search must distinguish these. `others`
+    are the ends of walks in the same theorem. `slower` are siblings that led to longer proofs: they are
+    not negatives, but a search should not begin with them.
     """
 
     theorem: str
@@ -48,20 +48,20 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True)
 class Contrasts:
-    """The groups of some runs, and what had to be left out of them.
+    """The groups of some runs, and counts of what was left out.
 
-    Of those that are `alone`, the ones with a slower sibling are kept in `paced`.
+    Positives that are `alone`, but have a slower sibling, are kept in `paced`.
     """
 
     groups: tuple[Contrast, ...]
-    positives: int  # states on a judged path, below a root, each time they were led to
-    alone: int  # of these, those without a sibling that was given up
-    dual: int  # states that were given up, and are proved by what another search found: no negatives
+    positives: int  # states on a judged path, below a root, once for each step to them
+    alone: int  # of these, those without a negative sibling
+    dual: int  # states searched in vain that another search proved: not negatives
     paced: tuple[Contrast, ...] = ()
 
     @property
     def by_depth(self) -> Mapping[int, int]:
-        """How many groups there are at each depth: whether there is anything to learn."""
+        """The number of groups at each depth."""
         return dict(sorted(Counter(group.depth for group in self.groups).items()))
 
     @property
@@ -102,25 +102,25 @@ def contrasts(*runs: Iterable[StepRow]) -> Contrasts:
 
 @dataclass(slots=True)
 class _Node:
-    """What the rows of one node say."""
+    """The rows of one node."""
 
     text: str
     depth: int
-    failed: bool = True  # until a step says otherwise
+    failed: bool = True  # unless a step shows otherwise
     steps: list[tuple[tuple[int, ...], float]] = field(default_factory=list)  # that Lean accepted
 
 
 @dataclass(slots=True)
 class _Theorem:
-    """What all searches of a theorem say about its states."""
+    """What all searches of a theorem show about its states."""
 
     root_goal: str
     proved: dict[str, int] = field(default_factory=dict)  # steps that remain, by state
     failed: set[str] = field(default_factory=set)
-    walked: set[str] = field(default_factory=set)  # given up where a walk ended
-    # By the state where steps were tried: its depth, and what they led to.
+    walked: set[str] = field(default_factory=set)  # failed at the end of a walk
+    # By the state where steps were tried: its depth, and the states they led to.
     below: dict[str, tuple[int, dict[str, float]]] = field(default_factory=dict)
-    steps: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)  # to states that are known
+    steps: set[tuple[str, tuple[str, ...]]] = field(default_factory=set)  # to known states
 
     def add(self, nodes: Mapping[int, _Node], walked: bool) -> None:
         for node in nodes.values():
@@ -138,7 +138,7 @@ class _Theorem:
             self.below[node.text] = (min(depth, node.depth), known)
 
     def provable(self) -> set[str]:
-        """What is on a judged path, or comes to that by steps that Lean accepted."""
+        """The states on a judged path, and those from which accepted steps lead there."""
         found = set(self.proved)
         while True:
             more = {text for text, after in self.steps if found.issuperset(after)} - found
@@ -154,7 +154,7 @@ class _Theorem:
                 for text, logprob in below.items()
                 if text in self.failed and text not in provable and text != parent
             )
-            beside = {state.text for state in lost}
+            siblings = {state.text for state in lost}
             for text, logprob in below.items():
                 if text in self.proved:
                     yield Contrast(
@@ -163,7 +163,7 @@ class _Theorem:
                         depth=depth + 1,
                         positive=State(text, logprob),
                         siblings=lost,
-                        others=tuple(other for other in walked if other not in beside),
+                        others=tuple(other for other in walked if other not in siblings),
                         remaining_steps=self.proved[text],
                         slower=self._slower(text, below),
                     )
@@ -174,7 +174,7 @@ class _Theorem:
 
 
 def _read(runs: Iterable[Iterable[StepRow]]) -> dict[str, _Theorem]:
-    """The states of each theorem; a search is one run's rows of one theorem and origin."""
+    """The states of each theorem. A search is one run's rows of one theorem and origin."""
     theorems: dict[str, _Theorem] = {}
     for rows in runs:
         searches: dict[tuple[str, str, str], dict[int, _Node]] = defaultdict(dict)

@@ -1,7 +1,7 @@
-"""What the energies of a positive and of its negatives should be.
+"""Losses on the energies of a positive and its negatives.
 
-A positive is a state on a judged proof's path, its negatives are states that the same search explored
-and gave up. Not all positives have as many: `there` says which negatives are.
+A positive is a state on a judged proof's path. Its negatives are states that were searched in vain.
+Positives have different numbers of negatives: `there` masks those that exist.
 """
 
 from __future__ import annotations
@@ -11,20 +11,20 @@ from torch import Tensor
 
 
 def info_nce(positive: Tensor, negatives: Tensor, there: Tensor) -> Tensor:
-    """The positive [batch] picked out among its negatives [batch, k] by its low energy.
+    """Contrastive loss: a positive [batch] must have a lower energy than its negatives [batch, k].
 
-    There is no temperature here: the head has one, and two would be one too many to learn.
+    It has no temperature, because the head has one already.
     """
     logits = torch.cat([-positive[:, None], (-negatives).masked_fill(~there, float("-inf"))], dim=1)
     return -torch.log_softmax(logits, dim=1)[:, 0].mean()
 
 
 def margin(positive: Tensor, negatives: Tensor, there: Tensor, width: float = 1.0) -> Tensor:
-    """How far negatives are from lying `width` above their positive, on average over those there."""
+    """How far negatives are from being `width` above their positive, on average."""
     short = torch.relu(width + positive[:, None] - negatives)
     return short[there].mean()
 
 
 def remaining_steps(energy: Tensor, steps: Tensor) -> Tensor:
-    """Energies of states on a path as the logarithm of what is left of it: near the end is low."""
+    """Loss towards energies that are the logarithm of the remaining steps: low near the end."""
     return torch.nn.functional.smooth_l1_loss(energy, torch.log(steps.float()))

@@ -1,4 +1,4 @@
-"""How well energies tell states on a proof's path from those beside it."""
+"""How well energies distinguish states on a proof's path from their siblings."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from statistics import fmean
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A state on a path and the states that it competed with, by their energies."""
+    """The energies of a state on a path and of its siblings."""
 
     positive: float
     negatives: tuple[float, ...]
@@ -17,23 +17,23 @@ class Group:
 
     def __post_init__(self) -> None:
         if not self.negatives:
-            raise ValueError("a state without siblings says nothing about telling them apart")
+            raise ValueError("a group needs siblings")
 
 
 @dataclass(frozen=True, slots=True)
 class Metrics:
-    """Over some groups. Ties are half a success: an energy that says nothing gets what chance gets."""
+    """Figures over some groups. A tie is half a success, so that a constant energy equals chance."""
 
     groups: int
-    energy_gap: float  # mean of the negatives less the positive
+    energy_gap: float  # mean of the negatives minus the positive
     rank1: float  # share of groups whose positive is lowest
     chance: float  # what `rank1` would be by chance
     discrimination: float  # share of pairs in the right order
-    active: float  # share of groups that a margin of 1 would still pull apart
+    active: float  # share of groups within a margin of 1
 
 
 def metrics(groups: Sequence[Group]) -> Metrics:
-    """All figures over groups; there has to be one."""
+    """All figures over groups, of which there must be at least one."""
     pairs = [(g.positive, n) for g in groups for n in g.negatives]
     return Metrics(
         groups=len(groups),
@@ -46,7 +46,7 @@ def metrics(groups: Sequence[Group]) -> Metrics:
 
 
 def by_depth(groups: Sequence[Group], deepest: int = 4) -> Mapping[int, Metrics]:
-    """The same for each depth; from `deepest` on they are one."""
+    """The figures for each depth, with those from `deepest` on together."""
     found: dict[int, list[Group]] = {}
     for group in groups:
         found.setdefault(min(group.depth, deepest), []).append(group)

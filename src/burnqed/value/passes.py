@@ -1,4 +1,4 @@
-"""Requests from many sides, encoded by one thread: all that wait are one pass."""
+"""Requests from many threads, encoded in batches by one thread."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from dataclasses import dataclass, field
 from burnqed.value.embeddings import Encoder
 from burnqed.value.encoder import Embeddings, checked
 
-MOST_WAITING = 65_536  # texts; more are refused until some are done
-_PASS = 1024  # texts from which on no more requests are gathered
+MOST_WAITING = 65_536  # texts that may wait; more are refused
+_PASS = 1024  # texts after which no more requests join a batch
 
 
 class TooManyWaiting(Exception):
-    """More texts wait than may; a request may come again."""
+    """Too many texts are waiting. The request may be sent again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class _Job:
 
 
 class Passes:
-    """One thread that encodes, since a model is for one; all requests that wait are one pass."""
+    """A thread that encodes, because a model supports only one. Waiting requests form a batch."""
 
     def __init__(self, encoder: Encoder) -> None:
         self.encoder = encoder
@@ -37,17 +37,17 @@ class Passes:
         self._thread.start()
 
     def encode(self, texts: Sequence[str]) -> Embeddings:
-        """A row for each text; waits for its turn. Raises what the encoder raised."""
+        """A row for each text. Waits for its turn, and raises what the encoder raised."""
         return self.submit(texts).result()
 
     def submit(self, texts: Sequence[str]) -> Future[Embeddings]:
-        """As `encode`, for those who wait in their own way."""
+        """Like `encode`, but returns a future."""
         with self._lock:
             if self._waiting and self._waiting + len(texts) > MOST_WAITING:
-                raise TooManyWaiting(f"{self._waiting} texts are waiting already")
+                raise TooManyWaiting(f"{self._waiting} texts are already waiting")
             self._waiting += len(texts)
         job = _Job(texts)
-        job.rows.set_running_or_notify_cancel()  # who waits for it cannot take it back
+        job.rows.set_running_or_notify_cancel()  # it can no longer be cancelled
         job.rows.add_done_callback(lambda _: self._is_done(job))
         self._jobs.put(job)
         return job.rows
@@ -57,7 +57,7 @@ class Passes:
             self._waiting -= len(job.texts)
 
     def close(self) -> None:
-        """End the thread, after what was put before."""
+        """End the thread, after all earlier requests."""
         self._jobs.put(None)
         self._thread.join()
 
@@ -66,7 +66,7 @@ class Passes:
             self._pass(jobs)
 
     def _gathered(self) -> list[_Job]:
-        """All that waits, one at least, which may have to come first; none at the end."""
+        """The waiting requests, at least one. Empty at the end."""
         jobs: list[_Job] = []
         while sum(len(job.texts) for job in jobs) < _PASS:
             try:
@@ -75,7 +75,7 @@ class Passes:
                 break
             if job is None:
                 if jobs:
-                    self._jobs.put(None)  # once more, for the next time
+                    self._jobs.put(None)  # again, for the next time
                 break
             jobs.append(job)
         return jobs
@@ -86,11 +86,11 @@ class Passes:
             rows = checked(self.encoder.encode(texts), self.encoder.name.width)
             if len(rows) != len(texts):
                 raise RuntimeError(f"{len(rows)} embeddings were made of {len(texts)} texts")
-        except Exception as error:  # of any kind, since it comes from a model: the thread must go on
+        except Exception as error:  # of any kind, since it comes from a model: the thread must continue
             if len(jobs) == 1:
                 jobs[0].rows.set_exception(error)
                 return
-            for job in jobs:  # what one of them has must not become of the others
+            for job in jobs:  # each gets its own exception object
                 self._pass([job])
             return
         begin = 0

@@ -1,8 +1,8 @@
-"""A head on disk, which knows what it was trained on: model.safetensors and config.json.
+"""A head on disk, with the name of its encoder: model.safetensors and config.json.
 
-A head means something for the embeddings of one encoder only. Asked with those of another precision, or
-of a model that was trained further, it still answers, and its answers are worse than none: so the
-encoder's name lies with the head, and any other is refused.
+A head only works with the embeddings of one encoder. With those of another precision, or of a model
+that was trained further, its energies would be worse than none. So the encoder's name is stored with
+the head, and any other encoder is refused.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import torch
 
 from burnqed.core.cache import brought
 from burnqed.core.errors import CorruptError, InputError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish
 from burnqed.policy.models.checks import WEIGHTS, check_whole, fingerprint, read_json
 from burnqed.policy.models.names import BEST
 from burnqed.value.encoder import EncoderName, Pooling
@@ -25,7 +25,7 @@ from burnqed.value.words import WORDS
 
 CONFIG = "config.json"
 KIND = "burn-qed energy head"
-FORMAT = 1  # rises when a head that was saved before could no longer be read
+FORMAT = 1  # increased when older heads can no longer be read
 
 _TRAIN = "train a head for this encoder: burn-qed train value"
 _OPTIONS = {"dtype": "--dtype", "pooling": "--pooling", "prompt": "--prompt", "layer": "--layer"}
@@ -33,10 +33,10 @@ _OPTIONS = {"dtype": "--dtype", "pooling": "--pooling", "prompt": "--prompt", "l
 
 @dataclass(frozen=True, slots=True)
 class SavedHead:
-    """A head in evaluation mode, the encoder that it is for, and where it lies.
+    """A head in evaluation mode, its encoder, and its directory.
 
-    `source` is where the encoder's model was loaded from, if that was a model: a help to find it again,
-    and no part of what it is.
+    `source` is where the encoder's model was loaded from, if it was a model. It helps to find the model
+    again, and does not identify it.
     """
 
     head: EnergyHead
@@ -46,12 +46,12 @@ class SavedHead:
 
     @property
     def identity(self) -> str:
-        """Names it by what is in its files, for manifests."""
+        """A checksum of its files, for manifests."""
         return fingerprint([self.directory / WEIGHTS, self.directory / CONFIG])
 
 
 def write_head(directory: Path, head: EnergyHead, encoder: EncoderName, source: str = "") -> None:
-    """Both files. The spectral norms' own vectors are among the weights: energies stay as they were."""
+    """Write both files. The weights include the spectral norms' vectors, so energies stay equal."""
     from safetensors.torch import save
 
     weights = {name: value.detach().cpu().contiguous() for name, value in head.state_dict().items()}
@@ -64,34 +64,35 @@ def write_head(directory: Path, head: EnergyHead, encoder: EncoderName, source: 
 
 
 def read_head(directory: Path) -> SavedHead:
-    """The head in a directory, in that of the training that made it, or that a bundle brought."""
+    """Read the head in a directory, in that of its training, or from a bundle."""
     if not directory.exists():
         directory = brought("values", str(directory)) or directory
     if (directory / BEST).is_dir():
         directory = directory / BEST
     if not directory.is_dir():
-        raise InputError(f"there is no head {directory}", hint="burn-qed train value makes one")
+        raise InputError(f"there is no value model {directory}", hint="burn-qed train value makes one")
     config, encoder, source = _read_config(directory / CONFIG)
-    with torch.random.fork_rng(devices=[]):  # reading one must not change what is drawn afterwards
+    with torch.random.fork_rng(devices=[]):  # reading must not change later random numbers
         head = EnergyHead(config)
     _load_weights(directory / WEIGHTS, head)
     return SavedHead(head.eval().requires_grad_(False), encoder, directory, source)
 
 
 def check_encoder(saved: SavedHead, name: EncoderName) -> None:
-    """Refuse to ask a head with the embeddings of another encoder than its own."""
+    """Refuse any encoder but the head's own."""
     own, given = asdict(saved.encoder), asdict(name)
     different = [key for key in own if own[key] != given[key]]
     if not different:
         return
-    told = "; ".join(f"its {key} is {_short(own[key])}, here {_short(given[key])}" for key in different)
+    both = "; ".join(f"its {key} is {_short(own[key])}, here {_short(given[key])}" for key in different)
     raise InputError(
-        f"the head in {saved.directory} is another encoder's: {told}", hint=_fix(own, different)
+        f"the value model in {saved.directory} needs another encoder: {both}",
+        hint=_fix(own, different),
     )
 
 
 def _fix(own: dict[str, Any], different: list[str]) -> str:
-    """An option, where options can make this encoder the head's; else there has to be another head."""
+    """The options that turn this encoder into the head's, if any; else a new head is needed."""
     if not set(different) <= set(_OPTIONS):
         return _TRAIN
     prompt = str(own["prompt"]).split()[0]
@@ -100,7 +101,7 @@ def _fix(own: dict[str, Any], different: list[str]) -> str:
 
 
 def _short(value: object) -> str:
-    """A checksum by its beginning, anything else whole."""
+    """The beginning of a checksum, or anything else whole."""
     text = str(value)
     return f"{text[:12]}…" if len(text) == 64 else text
 
@@ -109,13 +110,13 @@ def _read_config(path: Path) -> tuple[HeadConfig, EncoderName, str]:
     content = read_json(path)
     if content.get("kind") != KIND:
         raise InputError(
-            f"{path.parent} holds no energy head: {path.name} is of something else",
-            hint="give what burn-qed train value wrote with --out",
+            f"{path.parent} is not a value model: {path.name} is of something else",
+            hint="give a directory of burn-qed train value",
         )
     if content.get("format") != FORMAT:
         raise InputError(
-            f"{path} has format {content.get('format')}, and {FORMAT} can be read",
-            hint="use the burn-qed that wrote it, or train the head again",
+            f"{path} has format {content.get('format')}, but only {FORMAT} can be read",
+            hint="use the burn-qed that wrote it, or train again",
         )
     try:
         config = HeadConfig(**content["head"])
@@ -125,10 +126,10 @@ def _read_config(path: Path) -> tuple[HeadConfig, EncoderName, str]:
         known = encoder.model == WORDS or encoder.settings is not None
         fitting = fitting and encoder.pooling in get_args(Pooling) and known
         if not fitting or config.width != encoder.width or config.width < 1:
-            raise ValueError("its fields do not fit each other")
+            raise ValueError("its fields contradict each other")
     except (KeyError, TypeError, ValueError, InputError) as error:
         raise CorruptError(
-            f"cannot read {path}: {error}", hint="copy it again, or train the head again"
+            f"cannot read {path}: {error}", hint="copy it again, or train again"
         ) from error
     return config, encoder, str(content.get("source", ""))
 
@@ -142,9 +143,9 @@ def _load_weights(path: Path, head: EnergyHead) -> None:
         weights = load(path.read_bytes())
         head.load_state_dict(weights)
         if not all(bool(torch.isfinite(value).all()) for value in weights.values()):
-            raise ValueError("some of its weights are no numbers")
+            raise ValueError("some of its weights are not numbers")
     except (OSError, ValueError, RuntimeError, SafetensorError) as error:
         raise CorruptError(
             f"cannot read {path}: {str(error).splitlines()[0]}",
-            hint="copy it again, or train the head again",
+            hint="copy it again, or train again",
         ) from error

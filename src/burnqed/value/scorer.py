@@ -1,7 +1,7 @@
 """Energies for a search: the `Value` port over an encoder and a head.
 
-States of all running searches are encoded together, each once, and their energies are put on the scale
-of log-probabilities by the head's calibration.
+States of all running searches are encoded in batches, each once. The head's calibration puts their
+energies on the scale of log-probabilities.
 """
 
 from __future__ import annotations
@@ -21,32 +21,32 @@ from burnqed.value.calibration import Calibration
 from burnqed.value.embeddings import Encoder
 from burnqed.value.saved import SavedHead, check_encoder
 
-# Nothing is left to prove: better than anything that is not. It was 0 once, worse than most.
+# The energy of a state without goals must be lower than any other.
 CLOSED = -math.inf
 _REMEMBERED = 2**28  # bytes of embeddings
 
 
 def trusted(calibration: Calibration, policy: str, anyway: bool, warn: Callable[[str], None]) -> bool:
-    """Whether a search should go by a value model: it has to rank better than log-probability.
+    """Whether a search should use a value model: it must rank better than log-probability.
 
-    `policy` says whose log-probabilities the search has; those that the model was held against are
-    the ones that it is known to beat.
+    `policy` is the one whose log-probabilities the search has. The model is only known to beat those
+    that it was compared with.
     """
     better = calibration.verdict == "better"
-    said = f"the value model's verdict is {calibration.verdict}: {calibration.told}"
+    verdict = f"the value model's verdict is {calibration.verdict}: {calibration.told}"
     if not better and not anyway:
-        warn(f"{said}; the search goes by log-probability alone")
+        warn(f"{verdict}; the search uses log-probability alone")
         return False
     if not better:
-        warn(f"{said}; it is used all the same")
+        warn(f"{verdict}; it is used anyway")
     elif calibration.policies and policy not in calibration.policies:
         known = ", ".join(calibration.policies)
-        warn(f"the value model was held against log-probabilities of {known}, and not of {policy}")
+        warn(f"the value model was compared with log-probabilities of {known}, not of {policy}")
     return True
 
 
 class Scorer:
-    """The head's opinion of states. `encoded` counts what had to be computed, `known` what had not."""
+    """The head's energies of states. `encoded` counts computed states, `known` those from memory."""
 
     def __init__(
         self,
@@ -78,14 +78,14 @@ class Scorer:
             z = torch.from_numpy(embeddings)
             raw = self._head(z[:-1], z[-1:].expand(len(texts), -1)).tolist()
         energies = [self._calibration.scaled(energy) for energy in raw]
-        if not all(map(math.isfinite, energies)):  # the frontier would lose such a state
+        if not all(map(math.isfinite, energies)):  # the frontier cannot order such a state
             raise InfrastructureError(
-                "the value model gives energies that are no numbers", hint="train it again"
+                "the value model gives energies that are not numbers", hint="train it again"
             )
         return energies
 
     async def _embeddings(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Whoever has the turn encodes what all others wait for, too."""
+        """Encode all waiting states. Whichever caller has the turn does this for the others, too."""
         self.known += sum(text in self._rows for text in texts)
         self._wanted.update(dict.fromkeys(texts))
         async with self._turn:
@@ -105,8 +105,8 @@ class Scorer:
             return await loop.run_in_executor(self._thread, self._encoder.encode, texts)
         except BurnQedError:
             raise
-        except Exception as error:  # says nothing about a theorem: it must stop a run
+        except Exception as error:  # not the theorem's fault: it must stop the run
             raise InfrastructureError(
                 f"the encoder failed: {type(error).__name__}: {error}",
-                hint="fewer --workers need less memory; what was finished is saved, --resume goes on",
+                hint="use fewer --workers to save memory; --resume continues with all that is saved",
             ) from error

@@ -1,8 +1,8 @@
-"""Embeddings from a server: `burn-qed serve encode`, or another one whose encoder one can name.
+"""Embeddings from a server: `burn-qed serve encode`, or another one with a known encoder.
 
-Ours is sent states and makes prompts of them as training does. Another one (SGLang's `/encode`) is
-sent the prompts; what it makes of them nobody here can know, so whoever uses it has to name it, and
-must not give it the name of an encoder that computes something else.
+Our server receives states and makes the same prompts as training. Another one (SGLang's `/encode`)
+receives prompts. What it computes cannot be checked here, so its user must name its encoder, and must
+not use the name of a different one.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ from burnqed.value.encoder import Embeddings, EncoderName, checked
 
 T = TypeVar("T")
 _BATCH = 64  # states in a request
-_BYTES = 4 * 2**20  # of its states, if it has more than one
-_AT_ONCE = 4  # requests, so that a server computes while answers are read
+_BYTES = 4 * 2**20  # of a request with more than one state
+_AT_ONCE = 4  # requests in parallel, so that a server computes while answers are read
 _PATH = "/encode"
 _START = "burn-qed serve encode --model DIR starts one"
 
 
 class ServedEncoder:
-    """An encoder behind a server. It may be asked from several threads, and waits in each.
+    """An encoder behind a server. Several threads may call it, and each waits.
 
-    Limits, attempts and what is told are those of model servers (`policy.http`), whose requests run on
-    an event loop; this one has a thread with a loop of its own, so that it can be called like any other
-    encoder. `sleep` is for tests.
+    Limits, retries and errors are those of model servers (`policy.http`), whose requests run on an
+    event loop. It has a thread with such a loop, so that it can be called like any other encoder.
+    `sleep` is for tests.
     """
 
     def __init__(
@@ -57,13 +57,13 @@ class ServedEncoder:
             raise
 
     def encode(self, states: Sequence[str]) -> Embeddings:
-        """One row for each state. Raises rather than give an embedding that says nothing."""
+        """One row for each state. Raises instead of returning a meaningless embedding."""
         if not states:
             return np.empty((0, self.name.width), dtype=np.float32)
         return self._wait(self._encode(states))
 
     def close(self) -> None:
-        """Give up what is still asked, and the connection."""
+        """Cancel open requests, and close the connection."""
         self._wait(self._finish())
         self._loop.call_soon_threadsafe(self._loop.stop)
         self._thread.join()
@@ -79,7 +79,7 @@ class ServedEncoder:
         future = asyncio.run_coroutine_threadsafe(work, self._loop)
         try:
             return future.result()
-        except BaseException:  # Ctrl-C, too: then nobody waits for it any more
+        except BaseException:  # Ctrl-C, too: then nobody waits for it anymore
             future.cancel()
             raise
 
@@ -91,7 +91,7 @@ class ServedEncoder:
         await self._client.close()
 
     async def _meet(self, wanted: EncoderName | None) -> tuple[EncoderName, bool]:
-        """Who the server is, after it has shown that it works; and whether it is ours."""
+        """The name of the server's encoder, after a test, and whether the server is ours."""
         with self._client.hurried():
             own = await self._own_name(wanted is None)
             name = own or wanted
@@ -99,24 +99,22 @@ class ServedEncoder:
             if wanted is not None and wanted != name:
                 raise InputError(
                     f"{self._client.url} is another encoder: {_differences(name, wanted)}",
-                    hint="states have to be encoded as in training, in precision too: start the "
-                    "server with the model, --pooling, --layer, --prompt and --dtype of then",
+                    hint="states must be encoded as in training: start the server with the same "
+                    "model, --pooling, --layer, --prompt and --dtype",
                 )
             await self._ask([PROBE], name, own is not None)
         return name, own is not None
 
     async def _own_name(self, needed: bool) -> EncoderName | None:
-        """What the server says that it is; None if it is none of ours."""
+        """The name that the server reports; None if it is not ours."""
         try:
             about = await self._client.get("/info")
             name = _name_in(about)
-            said = f"it says {about!r:.100}"
+            answer = f"it answers {about!r:.100}"
         except InputError as error:  # it has no such page
-            name, said = None, error.message
+            name, answer = None, error.message
         if name is None and needed:
-            raise InputError(
-                f"{self._client.url} does not say which encoder it is: {said}", hint=_START
-            )
+            raise InputError(f"{self._client.url} does not report its encoder: {answer}", hint=_START)
         return name
 
     async def _encode(self, states: Sequence[str]) -> Embeddings:
@@ -131,16 +129,16 @@ class ServedEncoder:
     async def _ask(self, states: Sequence[str], name: EncoderName, ours: bool) -> Embeddings:
         texts = list(states) if ours else _prompts(self._client.url, name, states)
         answer = await self._client.post(_PATH, {"text": texts})
-        said = answer.get("encoder") if isinstance(answer, dict) else None
-        if ours and said != name.key:
+        key = answer.get("encoder") if isinstance(answer, dict) else None
+        if ours and key != name.key:
             raise unusable(
                 self._url,
-                f"an answer is of the encoder {said!r:.60}, not of {name.key}, which was there first",
-                "another model is served there now: start the one again that was",
+                f"an answer is of the encoder {key!r:.60}, but it was {name.key} before",
+                "the server has another model now: start it with the previous one",
             )
         rows = _rows(self._url, answer)
         if len(rows) != len(states):
-            raise unusable(self._url, f"{len(rows)} embeddings came where {len(states)} were asked for")
+            raise unusable(self._url, f"{len(rows)} embeddings came for {len(states)} states")
         try:
             return checked(_array(self._url, rows), name.width)
         except InfrastructureError as error:
@@ -161,12 +159,12 @@ def _batches(states: Sequence[str]) -> Iterator[Sequence[str]]:
 
 
 def _prompts(url: str, name: EncoderName, states: Sequence[str]) -> list[str]:
-    """What a server that knows nothing of states is sent: the prompts that the name speaks of."""
+    """The prompts for a server that cannot make them from states, in the format of the name."""
     try:
         settings = name.settings
     except ValueError as error:
         raise InputError(
-            f"{name.prompt!r} is no way to ask an encoder", hint="such as: deepseek 1920"
+            f"{name.prompt!r} is not a prompt format", hint="such as: deepseek 1920"
         ) from error
     served = Served(url=url, settings=settings)
     return [prompt_for(served, state) for state in states]
@@ -190,14 +188,14 @@ def _name_in(about: Any) -> EncoderName | None:
 def _differences(there: EncoderName, wanted: EncoderName) -> str:
     theirs, ours = asdict(there), asdict(wanted)
     return "; ".join(
-        f"{key} is {theirs[key]}, and {ours[key]} is wanted"
+        f"{key} is {theirs[key]}, but should be {ours[key]}"
         for key in theirs
         if theirs[key] != ours[key]
     )
 
 
 def _rows(url: str, answer: Any) -> list[Any]:
-    """The embeddings of an answer, in the order of the states, whichever of the shapes it has."""
+    """The embeddings of an answer of any shape, in the order of the states."""
     match answer:
         case {"embeddings": list(rows)}:
             pass
@@ -211,7 +209,7 @@ def _rows(url: str, answer: Any) -> list[Any]:
 
 
 def _in_order(url: str, rows: list[Any]) -> list[Any]:
-    """OpenAI's, which may come in any order."""
+    """Those of OpenAI's format, which may come in any order."""
     places = {row.get("index"): row for row in rows if isinstance(row, dict)}
     if places.keys() != set(range(len(rows))):
         raise unusable(url, f"embeddings came with the indices {list(places)!r:.100}")
@@ -222,8 +220,8 @@ def _array(url: str, rows: list[Any]) -> Embeddings:
     try:
         found = np.array(rows)
     except (ValueError, OverflowError) as error:
-        raise unusable(url, f"embeddings are not of one width: {error}") from error
+        raise unusable(url, f"embeddings differ in width: {error}") from error
     if found.dtype.kind not in "fi":
-        raise unusable(url, f"embeddings are no numbers: {rows!r:.100}")
-    with np.errstate(over="ignore"):  # what is too large is found to be infinite
+        raise unusable(url, f"embeddings are not numbers: {rows!r:.100}")
+    with np.errstate(over="ignore"):  # numbers that are too large become infinite
         return found.astype(np.float32)

@@ -1,12 +1,12 @@
-"""An encoder behind HTTP. Requests that wait are encoded together.
+"""An encoder behind HTTP. Waiting requests are encoded in batches.
 
-    GET  /health   200 once an embedding was computed; 503 before that, and while it ends
+    GET  /health   200 once an embedding was computed; 503 before that and during shutdown
     GET  /info     the encoder's name, field by field, and our version
     POST /encode   {"text": [STATE, …]}: {"embeddings": [[…], …], "encoder": KEY},
                    with "shape": "array" only [[…], …]
 
-`text` may be one string, and may be called `texts` or `input`. What cannot be answered is
-`{"error": …}` and a status that says whose fault it is; an embedding that says nothing is never sent.
+`text` may be a single string, and may be called `texts` or `input`. A failed request gets
+`{"error": …}` and a fitting status. A meaningless embedding is never sent.
 """
 
 from __future__ import annotations
@@ -38,17 +38,17 @@ from burnqed.value.passes import Passes, TooManyWaiting
 MOST_BYTES = 64 * 2**20  # of a request
 MOST_TEXTS = 4096  # in a request
 _SILENCE = 60.0  # seconds that a client may take to send a part
-_LOADING, _BUSY = 5, 1  # seconds after which a client should ask again
-_FEW = 16  # embeddings that are written at once; more are written in a thread, as that takes long
-_BACKLOG = 128  # connections that wait to be taken
+_LOADING, _BUSY = 5, 1  # seconds after which a client should retry
+_FEW = 16  # embeddings that are serialised at once; more take long, so a thread does it
+_BACKLOG = 128  # connections that wait to be accepted
 _PROBE = "⊢ True"
 _KEYS = ("text", "texts", "input")
 
 
 class Unanswered(Exception):
-    """A request that gets no embeddings: its status, what is told, and when to ask again.
+    """A request that gets no embeddings: the status, the message, and when to retry.
 
-    `closes` ends the connection with it.
+    `closes` also ends the connection.
     """
 
     def __init__(
@@ -60,7 +60,7 @@ class Unanswered(Exception):
 
 
 class EncodeServer:
-    """It listens from the start, so that a port that is taken is known before a model is loaded."""
+    """It listens from the start, so that a port in use is noticed before a model is loaded."""
 
     def __init__(self, host: str = "127.0.0.1", port: int = 0) -> None:
         self._passes: Passes | None = None
@@ -71,7 +71,7 @@ class EncodeServer:
         self._address: tuple[str, int] = self._socket.getsockname()[:2]
         config = uvicorn.Config(
             self._app(), http="h11", ws="none", lifespan="off", log_config=None, access_log=False,
-            log_level="critical",  # what fails is told to the client
+            log_level="critical",  # errors go to the client
         )  # fmt: skip
         self._http = uvicorn.Server(config)
         self._thread = threading.Thread(
@@ -85,7 +85,7 @@ class EncodeServer:
         return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     def use(self, encoder: Encoder) -> None:
-        """Answer with this encoder, from its first embedding on. Raises if it makes none."""
+        """Answer with this encoder, after a test. Raises if it makes no embedding."""
         passes = Passes(encoder)
         try:
             passes.encode([_PROBE])
@@ -95,11 +95,11 @@ class EncodeServer:
         self._passes = passes
 
     def close(self) -> None:
-        """Take no more requests, and answer those that were taken."""
+        """Accept no more requests, and answer those that were accepted."""
         self.ending = True
         with self._changed:
             self._changed.wait_for(lambda: self._answering == 0)
-        self._http.should_exit = self._http.force_exit = True  # what is left is not a whole request
+        self._http.should_exit = self._http.force_exit = True  # the rest are not whole requests
         self._thread.join()
         self._socket.close()
         if self._passes is not None:
@@ -113,7 +113,7 @@ class EncodeServer:
 
     @contextmanager
     def answering(self) -> Iterator[Passes]:
-        """While a request is answered, the server does not end."""
+        """Keep the server alive while a request is answered."""
         with self._changed:
             passes = self.ready()
             self._answering += 1
@@ -162,10 +162,9 @@ class EncodeServer:
         return self.say(why.status, {"error": why.message}, why.retry_after, why.closes)
 
     async def _nowhere(self, request: Request, why: Exception) -> Response:
-        asked = f"{request.method} {request.url.path}"
+        what = f"{request.method} {request.url.path}"
         return self.say(
-            404,
-            {"error": f"there is no {asked}: GET /health, GET /info, POST /encode are what there is"},
+            404, {"error": f"there is no {what}, only GET /health, GET /info, POST /encode"}
         )
 
     async def _gone(self, request: Request, why: Exception) -> Response:
@@ -185,7 +184,7 @@ class EncodeServer:
 
 
 class _Encode:
-    """POST /encode: an ASGI application, as the server may end only after all of it has been sent."""
+    """POST /encode: an ASGI application, so that the server ends only after all of it was sent."""
 
     def __init__(self, server: EncodeServer) -> None:
         self._server = server
@@ -193,15 +192,16 @@ class _Encode:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         body = await _body(Request(scope, receive))
         with self._server.answering() as passes:
-            texts, shape = _asked(body)
+            texts, shape = _parsed(body)
             rows = await _rows(passes, texts)
             key = None if shape == "array" else passes.encoder.name.key
             few = len(rows) <= _FEW
-            response = self._told(rows, key) if few else await run_in_threadpool(self._told, rows, key)
+            make = self._response
+            response = make(rows, key) if few else await run_in_threadpool(make, rows, key)
             await response(scope, receive, send)
 
-    def _told(self, rows: Embeddings, key: str | None) -> Response:
-        """Its numbers are the embeddings' own, to the last bit."""
+    def _response(self, rows: Embeddings, key: str | None) -> Response:
+        """The answer. Its numbers equal the embeddings to the last bit."""
         found = rows.tolist()
         return self._server.say(200, found if key is None else {"embeddings": found, "encoder": key})
 
@@ -213,16 +213,16 @@ def _listening(host: str, port: int) -> socket.socket:
     except (OSError, OverflowError) as error:
         raise InputError(
             f"cannot listen on {host}, port {port}: {error}",
-            hint="give another --port (0: any that is free), and a --host of this machine",
+            hint="give another --port (0 takes a free one), or a --host of this machine",
         ) from error
-    # Connections inherit it: a body waits no 40 ms for the acknowledgement of its headers.
+    # Connections inherit this: otherwise a body waits 40 ms for the acknowledgement of its headers.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening
 
 
 async def _body(request: Request) -> bytes:
-    """All of it, read to its end also where it is refused: a client that sends sees no answer."""
-    said = request.headers.get("Content-Length")
+    """The whole body, read to its end even if it is refused: a client that sends reads no answer."""
+    length = request.headers.get("Content-Length")
     parts: list[bytes] = []
     size = 0
     stream = request.stream()
@@ -233,10 +233,10 @@ async def _body(request: Request) -> bytes:
                 parts.append(part)
     except TimeoutError:
         raise Unanswered(408, f"nothing came for {_SILENCE:g} s", closes=True) from None
-    if said is None:
-        raise Unanswered(411, "a request has to say its Content-Length", closes=True)
+    if length is None:
+        raise Unanswered(411, "a request needs a Content-Length", closes=True)
     if size > MOST_BYTES:
-        raise Unanswered(413, f"a request has {MOST_BYTES} bytes at most", closes=True)
+        raise Unanswered(413, f"a request may have at most {MOST_BYTES} bytes", closes=True)
     return b"".join(parts)
 
 
@@ -252,28 +252,30 @@ async def _rows(passes: Passes, texts: Sequence[str]) -> Embeddings:
         raise Unanswered(500, f"{type(error).__name__}: {error}") from error
 
 
-def _asked(body: bytes) -> tuple[list[str], str]:
-    """The texts of a request, and the shape that its answer should have."""
+def _parsed(body: bytes) -> tuple[list[str], str]:
+    """The texts of a request, and the shape of its answer."""
     try:
         content = json.loads(body)
     except (ValueError, RecursionError) as error:
-        raise Unanswered(400, f"the request is no JSON: {error}") from error
+        raise Unanswered(400, f"the request is not JSON: {error}") from error
     if not isinstance(content, Mapping):
-        raise Unanswered(400, 'the request is no object: {"text": ["…"]} would be one')
+        raise Unanswered(400, 'the request is not an object, such as {"text": ["…"]}')
     found = [key for key in _KEYS if key in content]
     if len(found) != 1:
         raise Unanswered(400, 'the request needs "text": a string, or a list of strings')
     given = content[found[0]]
     texts = [given] if isinstance(given, str) else given
     if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-        raise Unanswered(400, f'"{found[0]}" is a string, or a list of strings')
+        raise Unanswered(400, f'"{found[0]}" must be a string, or a list of strings')
     if len(texts) > MOST_TEXTS:
-        raise Unanswered(413, f"{len(texts)} texts came; a request has {MOST_TEXTS} at most")
+        raise Unanswered(
+            413, f"{len(texts)} texts are too many: a request may have at most {MOST_TEXTS}"
+        )
     try:
         "".join(texts).encode()
     except UnicodeEncodeError as error:
-        raise Unanswered(400, f"a text has half of a character: {error.reason}") from error
+        raise Unanswered(400, f"a text has a lone surrogate: {error.reason}") from error
     shape = content.get("shape", "object")
     if shape not in ("object", "array"):
-        raise Unanswered(400, '"shape" is "object" or "array"')
+        raise Unanswered(400, '"shape" must be "object" or "array"')
     return texts, shape

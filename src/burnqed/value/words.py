@@ -1,8 +1,8 @@
-"""Embeddings without a model: the words of a state, counted.
+"""Embeddings without a model: the counted words of a state.
 
-Hidden states of a small model blur what a state says; a few words that are still in it, or no longer,
-often tell which of two siblings is nearer to a proof. Each word has one of the dimensions, by its hash,
-and stands there with the logarithm of its count.
+Hidden states of a small model blur a state. A few words that are in it or not often show which of two
+siblings is nearer to a proof. A word's hash gives its dimension, and the value there is the logarithm
+of its count.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ import numpy as np
 
 from burnqed.value.encoder import Embeddings, EncoderName, checked
 
-WORDS = "words"  # the model's name, and how users ask for it
+WORDS = "words"  # the model's name, also in options
 WIDTH = 2048
-# Names with their dots and daggers, numbers, and each sign by itself.
+# Names with their dots and daggers, numbers, and single signs.
 _WORD = re.compile(r"[\w.'!?✝]+|[^\w\s]")
 
 
 class WordsEncoder:
-    """Always the same: there is nothing to load, and nothing that could be of another version."""
+    """Always the same: nothing to load, and no versions."""
 
     name = EncoderName(model=WORDS, prompt="", pooling="mean", dtype="float32", width=WIDTH, layer=0)
 
@@ -34,7 +34,7 @@ class WordsEncoder:
         for row, state in zip(rows, states, strict=True):
             for word, count in Counter(_WORD.findall(state)).items():
                 row[_place(word)] += math.log1p(count)
-            # As long as what standardised hidden states are, however much there is to read.
+            # As long as standardised hidden states, whatever the length of the text.
             row *= math.sqrt(WIDTH) / (float(np.linalg.norm(row)) or 1.0)
         return checked(rows, WIDTH)
 

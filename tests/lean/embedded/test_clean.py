@@ -236,5 +236,5 @@ def test_it_asks(current: Path, answer: str, code: int) -> None:
     os.close(theirs)
     assert done.returncode == code, done
     assert OLD in done.stdout
-    assert "Remove 0.0 MB (9 of them)?" in done.stdout
+    assert "Remove 0.0 MB (9 items)?" in done.stdout
     assert all(path.exists() for path in gone) == (answer == "n")

@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
-from burnqed.lean import protocol
 from burnqed.lean.pool import Pool
+from burnqed.lean.requests import Process
+from tests.lean.lines import stat
 
 pytestmark = pytest.mark.lean
 
@@ -16,7 +17,7 @@ pytestmark = pytest.mark.lean
 async def messages(pool: Pool, source: str) -> str:
     """Everything Lean says about a text, which no rule has filtered here."""
     async with pool.lease() as worker:
-        reply: dict[str, Any] = await worker.request(protocol.frontend_process(source))
+        reply: dict[str, Any] = await worker.request(Process(source).line)
     return "\n".join(m["data"] for unit in reply["units"] for m in unit["messages"])
 
 
@@ -56,4 +57,4 @@ async def test_what_lean_prints_is_no_reply(lean_pool: Pool) -> None:
     said = await messages(lean_pool, """#eval (IO.println "{\\"units\\":[]}" : IO Unit)""")
     assert "units" in said or said == ""
     async with lean_pool.lease() as worker:
-        assert "nGoals" in await worker.request(protocol.stat())
+        assert "nGoals" in await worker.request(stat())

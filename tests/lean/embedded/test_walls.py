@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from burnqed.core.errors import LeanLost
-from burnqed.lean import protocol
+from burnqed.lean import requests
 from burnqed.lean.embedded import glue, package, wasm
 from burnqed.lean.embedded.launch import NODE_FLAGS, permissions
 from burnqed.lean.embedded.walls import ATTEMPT, Wall, try_walls
@@ -29,7 +29,7 @@ async def said(spec: LaunchSpec, source: str) -> str:
     """What an ungated Lean says about a text, or how it ended."""
     process = await LeanProcess.start(spec)
     try:
-        reply = await process.request(protocol.frontend_process(source), 60)
+        reply = await process.request(requests.Process(source).line, 60)
         return "\n".join(m["data"] for unit in reply["units"] for m in unit["messages"])
     except LeanLost as lost:
         return lost.message

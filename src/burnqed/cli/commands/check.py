@@ -19,7 +19,7 @@ from burnqed.prover.checking import SECONDS, Checked, check
 from burnqed.prover.config import LeanConfig
 
 LONGEST = 200  # characters of a name in the table
-SHOWN = 10  # errors beside the verdicts
+SHOWN = 10  # errors printed after the verdicts
 
 
 @configured(LeanConfig, only=("toolchain", "project"))
@@ -30,26 +30,27 @@ def check_command(
         Path | None,
         typer.Option(
             metavar="STATEMENT.lean",
-            help="Trusted source whose theorems end in sorry: FILE must prove exactly those.",
+            help="A trusted file of theorems that end in sorry. FILE must prove exactly these.",
         ),
     ] = None,
     seconds: Annotated[
-        float, typer.Option(min=1, help="The whole time, but for setting Lean up the first time.")
+        float, typer.Option(min=1, help="Time limit in all, without the first setup of Lean.")
     ] = SECONDS,
     as_json: JsonOption = False,
 ) -> None:
-    """Judge the theorems of a file: which are proved, and what do they rest on?
+    """Judge the theorems of a file: which are proved, and which axioms do they use?
 
-    A theorem is accepted when its text says nothing forbidden, it compiles in a fresh Lean, the
-    kernel accepts it and every declaration it needs again, its axioms are among propext,
-    Classical.choice and Quot.sound, and (with --against) it states what the trusted file states.
+    A theorem is accepted if all of this holds: its text contains nothing forbidden. It compiles in a
+    fresh Lean. The kernel of a second Lean accepts it and every declaration it needs. Its axioms are
+    among propext, Classical.choice and Quot.sound. With --against, it states what the trusted file
+    states.
 
-    Verdicts are about theorems. A file with an error elsewhere, in a definition or an example, may have
-    all its theorems accepted; its errors are told as well, and it does not exit with 0. Places are
-    LINE:COLUMN as Lean counts them: lines from 1, columns from 0.
+    Verdicts are about theorems. If a definition or an example has an error, the theorems may still be
+    accepted; the error is printed and the exit code is 1. Positions are LINE:COLUMN, where lines count
+    from 1 and columns from 0, as in Lean.
 
-    Exit codes: 0 all accepted and the file compiles, 1 something refused or an error, 2 bad input,
-    3 Lean could not be asked, or had no verdict within --seconds.
+    Exit codes: 0 all accepted and the file compiles, 1 something was refused or does not compile, 2 bad
+    input, 3 Lean failed, or reached no verdict within --seconds.
     """
     judged = check(file, against, config, seconds)
     if as_json:
@@ -64,7 +65,9 @@ def check_command(
 def _print(verdicts: Sequence[Verdict]) -> None:
     table = tables.folding("theorem", "verdict", "axioms", "why", "s")
     if any(verdict.accepted and verdict.axioms is None for verdict in verdicts):
-        table.caption = "not known, at least: this Lean has no proofs of library theorems to look into"
+        table.caption = (
+            "not known, at least: this Lean has no library proofs to inspect for more axioms"
+        )
     for verdict in verdicts:
         style = "green" if verdict.accepted else "red"
         word = Text("accepted" if verdict.accepted else "refused", style=style)
@@ -75,25 +78,25 @@ def _print(verdicts: Sequence[Verdict]) -> None:
 
 
 def _clipped(name: str) -> str:
-    """A name that is no longer than a screen; --json has the whole."""
+    """A name cut to fit a screen; --json has all of it."""
     return name if len(name) <= LONGEST else f"{name[:LONGEST]}…"
 
 
 def _json(file: Path, judged: Checked) -> dict[str, Any]:
     rows = [{k: v for k, v in asdict(one).items() if k != "source"} for one in judged.verdicts]
     errors = [{"line": e.line, "column": e.column, "message": e.text} for e in judged.errors]
-    told = {"file": str(file), "toolchain": judged.toolchain, "theorems": rows}
-    return {**told, "errors": errors, "hint": judged.hint}
+    head = {"file": str(file), "toolchain": judged.toolchain, "theorems": rows}
+    return {**head, "errors": errors, "hint": judged.hint}
 
 
 def _warn(judged: Checked) -> None:
-    """Errors of the file that no verdict has told, and what may be behind them."""
-    said = " ".join(verdict.reason for verdict in judged.verdicts)
-    told = {error.command for error in judged.errors if error.said in said}
-    untold = [error for error in judged.errors if error.command not in told]
-    for error in untold[:SHOWN]:
+    """Print the errors of the file that no verdict mentions, with a hint at their cause."""
+    reasons = " ".join(verdict.reason for verdict in judged.verdicts)
+    shown = {error.command for error in judged.errors if error.said in reasons}
+    rest = [error for error in judged.errors if error.command not in shown]
+    for error in rest[:SHOWN]:
         tables.warn(f"the file does not compile: {error.said[:400]}")
-    if len(untold) > SHOWN:
-        tables.warn(f"and {len(untold) - SHOWN} more errors; --json has all of them")
+    if len(rest) > SHOWN:
+        tables.warn(f"and {len(rest) - SHOWN} more errors; --json has all of them")
     if judged.hint:
         print(f"  hint: {judged.hint}", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""`burn-qed compare`: evaluations beside each other."""
+"""`burn-qed compare`: evaluations side by side."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from burnqed.cli.comparison_tables import print_comparison
 from burnqed.cli.labels import labels_of
 from burnqed.cli.options import JsonOption
 from burnqed.core.errors import InputError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish
 from burnqed.evaluation import compare
 from burnqed.evaluation.results import RESULT, read_result
 
@@ -22,28 +22,29 @@ def compare_command(
         list[Path],
         typer.Argument(
             metavar="RESULT",
-            help="A result.json, or a run of `burn-qed eval`; two or more, oldest first.",
+            help="A directory of `burn-qed eval`, or its result.json. Give two or more, oldest first.",
         ),
     ],
     allow_different: Annotated[
         bool,
         typer.Option(
-            "--allow-different", help="Also on different benchmarks: compare what they have in common."
+            "--allow-different",
+            help="Compare results on different benchmarks by the theorems they share.",
         ),
     ] = False,
     as_markdown: Annotated[bool, typer.Option("--markdown", help="Print GitHub Markdown.")] = False,
     as_json: JsonOption = False,
     out: Annotated[
         Path | None,
-        typer.Option("--out", metavar="FILE", help="Write it there, too: FILE.md or FILE.json."),
+        typer.Option("--out", metavar="FILE", help="Also write it to FILE.md or FILE.json."),
     ] = None,
 ) -> None:
-    """Compare evaluations: which run solves more, and is it more than chance?
+    """Compare evaluations: which run proves more, and is the difference more than chance?
 
-    A row for each result, a column for each budget that all of them have, and what changed from the
-    first to the last. Then each result against the one before it, theorem by theorem: what it gained
-    and lost, by name, with an exact McNemar test (p below 0.05: better or worse). A theorem that either
-    run had an error on is left out of the test and listed: an error says nothing about a theorem.
+    The first table has a row for each result and a column for each budget that all results share. Then
+    each result is compared with the one before it, theorem by theorem: names gained and lost, and an
+    exact McNemar test (better or worse if p < 0.05). A theorem on which either run had an error is
+    listed but left out of the test, because an error proves nothing.
 
     Examples:
 
@@ -51,12 +52,12 @@ def compare_command(
 
         burn-qed compare before/result.json after/result.json --out comparison.md
 
-    Exit codes: 0 compared (whatever came out), 2 bad input, such as results on different theorems,
-    3 FILE could not be written.
+    Exit codes: 0 compared, with any verdict, 2 bad input, such as results on different theorems, 3 FILE
+    could not be written.
     """
     if as_markdown and as_json:
         raise InputError(
-            "--markdown and --json cannot both be printed", hint="--out writes one of them"
+            "--markdown and --json cannot both be printed", hint="write one of them with --out"
         )
     if out is not None:
         _check_out(out, results)
@@ -75,6 +76,6 @@ def compare_command(
 
 def _check_out(out: Path, results: Sequence[Path]) -> None:
     if out.suffix not in {".md", ".json"}:
-        raise InputError(f"--out {out}: what should be written?", hint="name it FILE.md or FILE.json")
+        raise InputError(f"--out {out} has an unknown format", hint="name it FILE.md or FILE.json")
     if any(out.resolve() in {path.resolve(), (path / RESULT).resolve()} for path in results):
         raise InputError(f"--out {out} is one of the results", hint="give another file")

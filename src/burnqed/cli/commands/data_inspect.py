@@ -15,7 +15,7 @@ from burnqed.cli import tables
 from burnqed.cli.options import JsonOption
 from burnqed.cli.progress import counted
 from burnqed.core.errors import InfrastructureError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish_json
 from burnqed.core.storage import remedy
 from burnqed.data.contamination import held_out
 from burnqed.data.inspection import Inspection
@@ -90,7 +90,7 @@ def inspect_command(
         ) from error
     if out is not None:
         path = out if out.suffix == ".json" else out / REPORT
-        publish(path, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
+        publish_json(path, report)
     if as_json:
         typer.echo(json.dumps(report, ensure_ascii=False))
     else:

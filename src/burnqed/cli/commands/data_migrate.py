@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import signal
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from functools import partial
 from pathlib import Path
@@ -13,19 +12,19 @@ from typing import Annotated, Any
 
 import typer
 
-from burnqed.cli import sets, stopping, tables
+from burnqed.cli import stopping, tables
 from burnqed.cli.options import JsonOption, configured
 from burnqed.cli.progress import CountedProgress
-from burnqed.core.errors import InputError
-from burnqed.core.runs import check_out, open_run, publish
+from burnqed.core.files import publish, publish_json
+from burnqed.core.runs import check_out, open_run
+from burnqed.core.stopping import Stopping
+from burnqed.data.drawn_proofs import DrawnProofs
 from burnqed.data.fix_rules import load_fixes
 from burnqed.data.ledger import Ledger, open_ledger
-from burnqed.data.migration import TARGET, key_of_proof, migrate, report, survivors
-from burnqed.data.sources.open import Opened, open_source
-from burnqed.data.sources.rows import BadRows, Notes
-from burnqed.data.spill import key_of
-from burnqed.data.steps import WholeProof
-from burnqed.lean.pool import Pool, run_sync
+from burnqed.data.migration import TARGET, migrate, report, survivors
+from burnqed.data.sources.open import open_source
+from burnqed.data.sources.rows import Notes
+from burnqed.lean.pool import run_sync
 from burnqed.prover import leans
 from burnqed.prover.config import LeanConfig
 
@@ -92,22 +91,18 @@ def migrate_command(
         "sample": count, "seed": seed, "rules": fixes.digest(), "toolchain": lean.toolchain.label,
     }  # fmt: skip
     open_run(out, asked, resume=resume)
-    proofs = _Proofs(source, count, seed)
-
-    @asynccontextmanager
-    async def launch(modules: Sequence[str]) -> AsyncIterator[tuple[Pool, Pool]]:
-        spec = leans.set_up(config, modules).spec
-        async with Pool(spec, config.workers) as pool, Pool(spec, max(2, pool.size)) as judges:
-            yield pool, judges
+    proofs = DrawnProofs(source, count, seed, tables.warn)
 
     async def work() -> signal.Signals | None:
-        stop = sets.Stop()
+        stop = Stopping()
+        enough = stop.event()
         with open_ledger(out / RESULTS, tables.warn) as ledger:
             bar = CountedProgress("judging", proofs.count, shown=not as_json)
             with bar.shown():
                 await migrate(
-                    launch, proofs, partial(leans.loaded_by, lean.toolchain), fixes, ledger,
-                    lambda row: bar.add({row["outcome"]: 1}), stop.event,
+                    partial(leans.with_judges, config), proofs,
+                    partial(leans.loaded_by, lean.toolchain), fixes, ledger,
+                    lambda row: bar.add({row["outcome"]: 1}), enough,
                 )  # fmt: skip
             if stop.signal is None:
                 _write(out, ledger, proofs, asked)
@@ -127,36 +122,11 @@ def migrate_command(
     raise typer.Exit(0 if reached else 1)
 
 
-class _Proofs:
-    """The proofs of a source, read as often as they are asked for; bad rows are told once."""
-
-    def __init__(self, source: Opened, count: int | None, seed: int) -> None:
-        self._source = source
-        self._bad = BadRows()
-        self._chosen: frozenset[str] | None = None
-        keys = {key_of_proof(proof) for proof in source.proofs(Notes(tables.warn, self._bad.add))}
-        for problem in self._bad.first:
-            tables.warn(problem)
-        if not keys:
-            raise InputError(
-                f"{source.given} has no proofs", hint="`burn-qed data inspect` looks into it"
-            )
-        if count is not None:
-            drawn = sorted(keys, key=lambda key: key_of(f"migrate {seed}", key))[:count]
-            self._chosen = frozenset(drawn)
-        self.count = len(keys if self._chosen is None else self._chosen)
-
-    def __call__(self) -> Iterator[WholeProof]:
-        for proof in self._source.proofs(Notes(on_bad=lambda _told_already: None)):
-            if self._chosen is None or key_of_proof(proof) in self._chosen:
-                yield proof
-
-
-def _write(out: Path, ledger: Ledger, proofs: _Proofs, asked: Mapping[str, Any]) -> None:
+def _write(out: Path, ledger: Ledger, proofs: DrawnProofs, asked: Mapping[str, Any]) -> None:
     rows = (asdict(proof) for proof in survivors(ledger, proofs()))
     publish(out / MIGRATED, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
     told = {"settings": dict(asked), **report(ledger.rows())}
-    publish(out / REPORT, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    publish_json(out / REPORT, told)
 
 
 def _print(told: Mapping[str, Any], out: Path, target: float, reached: bool) -> None:

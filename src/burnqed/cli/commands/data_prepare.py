@@ -5,35 +5,29 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 from rich.text import Text
 
-from burnqed.cli import sets, tables
-from burnqed.cli.options import JsonOption
+from burnqed.cli import tables
+from burnqed.cli.options import JsonOption, configured
 from burnqed.cli.progress import counted
-from burnqed.cli.stopping import Stopping
 from burnqed.core.errors import InputError
-from burnqed.core.runs import check_out
-from burnqed.data.contamination import held_out
-from burnqed.data.prepare import RULES, Rules
-from burnqed.data.prepared import earlier_report, prepare_into, settings_of
+from burnqed.core.stopping import Stopping
+from burnqed.data.prepare import RULES
 from burnqed.data.sources.open import open_source
-from burnqed.data.splits import read_shares
-from burnqed.policy.lengths import lengths
-from burnqed.policy.prompt import PromptSettings
-from burnqed.prover.sets import chosen
+from burnqed.prover.config import PrepareConfig
+from burnqed.prover.preparing import Preparing
 
 _COLUMNS = 6  # of sources in a table; of more, report.json tells
-_length = partial(typer.Option, rich_help_panel="Lengths")
 _WHY = {
     "malformed": "not a row of a step",
     "cheat": "its theorem has a sorry, admit or cheat",
     "without_name": "its theorem is one of --without, by name",
     "without_statement": "its theorem states what one of --without states",
+    "mathlib": "its tactic has one that core Lean does not have",
     "state_chars": "the state has --state-chars or more",
     "prompt_tokens": "the prompt has too many tokens",
     "tactic_tokens": "the tactic has too many tokens",
@@ -44,6 +38,7 @@ _WHY = {
 }
 
 
+@configured(PrepareConfig)
 def prepare_command(
     inputs: Annotated[
         list[str],
@@ -55,43 +50,7 @@ def prepare_command(
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to make.")],
-    without: sets.WithoutOption = None,
-    tokenizer: Annotated[
-        str | None,
-        _length(
-            metavar="MODEL",
-            help="Count tokens with this model's tokenizer: a directory, smollm2, or a hub name. By "
-            "default an estimate: two bytes of text to a token.",
-        ),
-    ] = None,
-    prompt: Annotated[
-        str,
-        _length(help="The prompt that it is for: deepseek, proofstep or colons."),
-    ] = "deepseek",
-    max_length: Annotated[
-        int,
-        _length(
-            min=4,
-            help="Tokens of prompt and tactic; pairs that are longer are dropped.",
-        ),
-    ] = 2048,
-    tactic_tokens: Annotated[
-        int,
-        _length(min=2, help="Of those, tokens of a tactic with its end."),
-    ] = 128,
-    state_chars: Annotated[int, _length(min=1, help="A state has fewer characters.")] = 4096,
-    keep_trivial: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Share of bare automation (`simp`, `rfl`, …) that is kept."),
-    ] = 0.3,
-    pool_depth: Annotated[
-        int, typer.Option(min=0, help="Proofs with a step at this depth go into the contrastive pool.")
-    ] = 3,
-    shares: Annotated[
-        str,
-        typer.Option("--splits", help="Shares of train/val/test, by the hash of the theorem's name."),
-    ] = "90/5/5",
-    seed: Annotated[int, typer.Option(help="Same seed and input, same files.")] = 0,
+    config: PrepareConfig,
     as_json: JsonOption = False,
 ) -> None:
     """Turn steps of proofs into clean training pairs: what `burn-qed train policy --data` reads.
@@ -101,6 +60,9 @@ def prepare_command(
     admit or cheat anywhere is dropped whole, and so is one of --without. Then rows with long states or
     tactics go, then pairs that were there already, then most of what is bare automation. The rest is
     split by theorem, so that no theorem is on two sides, whichever sources it comes from.
+
+    A row keeps its `premises`, the constants that its tactic names, and `mathlib` lists the tactics in
+    it that core Lean does not have (`linarith`, `ring`, `cases'`, …), by the words of the text.
 
     DIR gets tactic_pairs/train.jsonl, val.jsonl and test.jsonl, contrastive_pool.jsonl (whole proofs
     that are deep, for the value model) and report.json: every rule with the rows it dropped, by source.
@@ -118,30 +80,16 @@ def prepare_command(
     Exit codes: 0 prepared, 2 bad input, or prepared without some rows that could not be read, 130
     interrupted, and nothing is left behind.
     """
-    if tactic_tokens >= max_length:
-        raise InputError("--tactic-tokens leaves no room for a prompt in --max-length")
-    check_out(out)
-    asked = PromptSettings(prompt, max_length - tactic_tokens, tactic_tokens)
-    rules = Rules(seed, read_shares(shares), state_chars, keep_trivial, pool_depth)
+    preparing = Preparing(config, out)
     found = [open_source(one) for one in inputs]
     _refuse_twice([one.given for one in found])
-    held = [chosen(one) for one in without or ()]
-    measure = lengths(tokenizer)
+    preparing.load()
     with counted("checksums", len(found), shown=not as_json) as advance:
-        more = {
-            "prompt": prompt, "max_length": max_length, "tactic_tokens": tactic_tokens,
-            "tokenizer": measure.identity,
-            "without": [{"set": index.name, "checksum": index.checksum} for index in held],
-        }  # fmt: skip
-        settings = settings_of(found, rules, more, lambda: advance(1))
-    report = earlier_report(out, settings)
+        report = preparing.earlier(found, lambda: advance(1))
     done_before = report is not None
     if report is None:
-        with _watched(shown=not as_json) as on_rows:
-            report = prepare_into(
-                out, found, rules, held_out(held),
-                lambda pairs: measure.unfit(asked, pairs), settings, on_rows, tables.warn,
-            )  # fmt: skip
+        with watched(shown=not as_json) as on_rows:
+            report = preparing.run(found, on_rows, tables.warn)
     for one in report["malformed"]:
         for problem in one["first"]:
             tables.warn(problem)
@@ -152,7 +100,7 @@ def prepare_command(
             json.dumps({"out": str(out), "done_before": done_before, **report}, ensure_ascii=False)
         )
     else:
-        _print(report)
+        print_prepared(report)
         said = (
             "was prepared before, from the same input with the same settings" if done_before else "made"
         )
@@ -167,7 +115,7 @@ def _refuse_twice(given: Sequence[str]) -> None:
 
 
 @contextmanager
-def _watched(shown: bool) -> Iterator[Callable[[str, int], None]]:
+def watched(shown: bool) -> Iterator[Callable[[str, int], None]]:
     """A bar for each stage; Ctrl-C ends the work between two batches, and what was made goes away."""
     read = 0
     bars: dict[str, Callable[[int], None]] = {}
@@ -186,7 +134,7 @@ def _watched(shown: bool) -> Iterator[Callable[[str, int], None]]:
         yield tell
 
 
-def _print(report: dict[str, Any]) -> None:
+def print_prepared(report: dict[str, Any]) -> None:
     every = report["sources"]
     sources = every if len(every) <= _COLUMNS else {}
     table = tables.folding("rows", "all", *sources, "why")
@@ -202,6 +150,12 @@ def _print(report: dict[str, Any]) -> None:
         table.add_row(Text(what, style=style), f"{rows[what]:,}", *cells, "")
     pool = [f"{one['pool_rows']:,}" for one in sources.values()]
     why = f"steps of {report['pool']['theorems']:,} whole proofs that are deep"
+    for what, of in (
+        ("with premises", [one["with_premises"] for one in every.values()]),
+        ("Mathlib's tactics", [one["mathlib"]["rows"] for one in every.values()]),
+    ):
+        cells = [f"{n:,}" for n in of] if sources else []
+        table.add_row(what, f"{sum(of):,}", *cells, "of the rows that came in")
     table.add_row("contrastive pool", f"{report['pool']['rows']:,}", *pool, why)
     tables.console().print(table)
     for one in sorted(report["overlaps"], key=lambda one: -one["pairs"])[:_COLUMNS]:

@@ -74,8 +74,10 @@ def fetch(name: str, local: Path | None, revision: str | None, again: bool, as_j
     if as_json:
         told = {
             "name": record.name, "rows": record.rows, "revision": record.revision,
-            "pinned": record.pinned, "sha256": record.sha256,
+            "pinned": record.pinned, "licence": info.licence, "sha256": record.sha256,
         }  # fmt: skip
         typer.echo(json.dumps(told, ensure_ascii=False))
         return
-    typer.echo(f"{record.name}: {record.rows} rows, from {record.revision}")
+    what = "Lean files" if "files" in info.gives else "rows"
+    typer.echo(f"{record.name}: {record.rows} {what}, from {record.revision}")
+    typer.echo(f"licence: {info.licence}")

@@ -4,18 +4,23 @@ from __future__ import annotations
 
 import json
 import signal
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NoReturn
 
 import typer
 
-from burnqed.cli import sets, stopping, tables
+from burnqed.cli import stopping, tables
+from burnqed.cli.commands.data_trace_proofs import print_proofs, trace_whole_proofs
 from burnqed.cli.options import JsonOption, configured
 from burnqed.cli.progress import CountedProgress
 from burnqed.core.errors import InputError
-from burnqed.core.runs import check_out, open_run, publish
+from burnqed.core.files import publish
+from burnqed.core.runs import check_out, open_run
+from burnqed.core.stopping import Stopping
 from burnqed.data.lean_files import imports_of
 from burnqed.data.lean_sources import sources
+from burnqed.data.sources.lean_library import lean_path
 from burnqed.lean.pool import Pool, run_sync
 from burnqed.prover import leans
 from burnqed.prover.config import LeanConfig
@@ -27,7 +32,11 @@ _SECONDS = 300.0
 def trace_command(
     paths: Annotated[
         list[Path],
-        typer.Argument(metavar="PATH...", help=".lean files, folders of them, lake projects."),
+        typer.Argument(
+            metavar="PATH...",
+            help=".lean files, folders of them, lake projects; `lean-library`, once it was fetched; or "
+            "one source of whole proofs, as other `burn-qed data` commands take it.",
+        ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory of the trace.")],
     config: LeanConfig,
@@ -36,6 +45,12 @@ def trace_command(
     ] = _SECONDS,
     judge: Annotated[
         bool, typer.Option("--judge", help="Have the judge look at every recorded proof as well.")
+    ] = False,
+    library: Annotated[
+        bool,
+        typer.Option(
+            "--library", help="The files are this Lean's own library: prove its theorems again."
+        ),
     ] = False,
     pairs: Annotated[
         Path | None,
@@ -54,6 +69,13 @@ def trace_command(
     recursive ones, and those in `mutual` blocks, are listed. A file that does not elaborate, takes too
     long or is no text is skipped and listed.
 
+    With --library the files are sources of Lean's own Init and Std, with their `module` and `prelude`.
+    Their theorems are there already, so each is proved again as the library's, with itself hidden, and
+    names are written out. --judge then drops the proofs that the judge does not accept.
+
+    Whole proofs (JSON lines, Parquet, a published set) are texts: each becomes a Lean file in DIR/lean.
+    Those that do not compile on this Lean are listed by the kind of what is against them.
+
     DIR gets manifest.json, a Parquet file for each Lean file, and report.json with what was left out.
     Ctrl-C keeps what is done, and --resume goes on; a file that has changed is traced again.
 
@@ -63,15 +85,22 @@ def trace_command(
 
         burn-qed data trace Basic.lean --out traces/basic --judge --pairs basic.jsonl
 
+        burn-qed data trace lean-library --library --judge --out traces/library
+
+        burn-qed data trace proofs.jsonl --out traces/proofs --pairs proofs-steps.jsonl
+
     Exit codes: 0 traced, with what was skipped in the report, 2 bad input, or no file could be traced,
     3 Lean failed on some files, 130 or 143 stopped by a signal.
     """
-    from burnqed.data.sources.open import read_steps
-    from burnqed.data.steps import write_steps
-    from burnqed.data.trace import LOST, trace_files
+    from burnqed.data.library_trace import LIBRARY, judge_library, trace_library
+    from burnqed.data.trace import trace_files
     from burnqed.data.trace_report import report
     from burnqed.data.trace_store import REPORT, FileTrace, open_trace, read_files
 
+    paths = [lean_path(path) for path in paths]
+    if len(paths) == 1 and paths[0].suffix != ".lean" and not paths[0].is_dir():
+        told = trace_whole_proofs(str(paths[0]), out, config, seconds, judge, resume, shown=not as_json)
+        _finish(told, out, pairs, as_json, print_proofs)
     for path in paths:
         if not path.exists():
             raise InputError(f"there is no {path}", hint="give .lean files, or folders that hold some")
@@ -81,29 +110,41 @@ def trace_command(
         raise InputError(
             f"{found[0][0]}: {found[0][1]}", hint="give .lean files, or folders that hold some"
         )
-    modules = [*config.imports, *leans.loadable(config, imports_of(paths))]
-    modules = list(dict.fromkeys(["Init", *modules]))
+    modules = list(LIBRARY) if library else leans.loadable(config, imports_of(paths))
+    modules = list(dict.fromkeys(["Init", *config.imports, *modules]))
     lean = leans.set_up(config, modules)
     asked = {
         "command": "data trace", "paths": [str(path.resolve()) for path in paths],
-        "file_seconds": seconds, "judge": judge, "modules": modules, "toolchain": lean.toolchain.label,
+        "file_seconds": seconds, "modules": modules, "toolchain": lean.toolchain.label,
+        **({"library": True} if library else {"judge": judge}),
     }  # fmt: skip
     open_run(out, asked, resume=resume)
 
+    def counting(bar: CountedProgress) -> Callable[[FileTrace], None]:
+        def count(file: FileTrace) -> None:
+            steps = sum(theorem.steps for theorem in file.theorems)
+            bar.add({"steps": steps, "skipped": bool(file.problem)})
+
+        return count
+
     async def work() -> signal.Signals | None:
-        stop = sets.Stop()
-        with open_trace(out, tables.warn) as writer:
-            bar = CountedProgress("files", len(found), shown=not as_json)
-
-            def count(file: FileTrace) -> None:
-                steps = sum(theorem.steps for theorem in file.theorems)
-                bar.add({"steps": steps, "skipped": bool(file.problem)})
-
-            with bar.shown():
+        stop = Stopping()
+        enough = stop.event()
+        bar = CountedProgress("files", len(found), shown=not as_json)
+        with open_trace(out, tables.warn) as writer, bar.shown():
+            if library:
+                await trace_library(
+                    lean.spec, config.workers, found, seconds, writer, counting(bar), enough
+                )
+            else:
                 async with Pool(lean.spec, config.workers) as pool, Pool(lean.spec, 2) as judges:
                     await trace_files(
-                        pool, judges if judge else None, found, seconds, writer, count, stop.event
+                        pool, judges if judge else None, found, seconds, writer, counting(bar), enough
                     )
+        if library and judge and not enough.is_set():
+            bar = CountedProgress("judged files", len(found), shown=not as_json)
+            with open_trace(out, tables.warn) as writer, bar.shown():
+                await judge_library(lean.spec, out, writer, counting(bar), tables.warn, enough)
         return stop.signal
 
     stopped = run_sync(work())
@@ -112,12 +153,26 @@ def trace_command(
     files = read_files(out, tables.warn)
     told = report(files)
     publish(out / REPORT, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    _finish(told, out, pairs, as_json, _print)
+
+
+def _finish(
+    told: dict[str, Any],
+    out: Path,
+    pairs: Path | None,
+    as_json: bool,
+    show: Callable[[dict[str, Any], Path], None],
+) -> NoReturn:
+    from burnqed.data.sources.open import read_steps
+    from burnqed.data.steps import write_steps
+    from burnqed.data.trace import LOST
+
     if pairs is not None:
         write_steps(pairs, read_steps(f"trace={out}"))
     if as_json:
         typer.echo(json.dumps(told, ensure_ascii=False))
     else:
-        _print(told, out)
+        show(told, out)
     if told["files"]["skipped"].get(LOST):
         raise typer.Exit(3)
     raise typer.Exit(0 if told["files"]["traced"] else 2)

@@ -10,21 +10,30 @@ from typing import Annotated, Any
 
 import typer
 
-from burnqed.cli import sets, stopping, tables
+from burnqed.cli import stopping, tables
+from burnqed.cli.commands.data_validate_proofs import validate_whole_proofs
 from burnqed.cli.options import JsonOption, configured
 from burnqed.cli.progress import CountedProgress
 from burnqed.core.errors import InputError
-from burnqed.core.runs import check_out, open_run, publish
+from burnqed.core.files import publish_json
+from burnqed.core.runs import check_out, open_run
+from burnqed.core.stopping import Stopping
 from burnqed.core.types import Theorem
 from burnqed.data.drift import Sorter
 from burnqed.data.fix_rules import load_fixes
 from burnqed.data.known_names import known_names
 from burnqed.data.ledger import open_ledger
 from burnqed.data.sampled_proofs import Sample, collected, draw
-from burnqed.data.sources import written
 from burnqed.data.sources.open import Opened, open_source
 from burnqed.data.sources.rows import BadRows, Notes
-from burnqed.data.validation import Proof, report, startable, stated_by, validate
+from burnqed.data.validation import (
+    Proof,
+    report,
+    startable,
+    stated_by,
+    stated_in,
+    validate,
+)
 from burnqed.lean.pool import Pool, run_sync
 from burnqed.prover import leans
 from burnqed.prover.config import LeanConfig
@@ -45,8 +54,8 @@ def validate_command(
         str,
         typer.Argument(
             metavar="INPUT",
-            help="Steps: a source that was fetched, SOURCE=PATH, a trace, or a file or folder whose "
-            "columns say what it is.",
+            help="Steps or whole proofs: a source that was fetched, SOURCE=PATH, a trace, or a file or "
+            "folder whose columns say what it is.",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory of the run.")],
@@ -65,6 +74,9 @@ def validate_command(
         list[Path] | None,
         typer.Option("--renames", metavar="FILE", help="A table of old and new names (TOML or JSON)."),
     ] = None,
+    judge: Annotated[
+        bool, typer.Option("--judge", help="Have the judge look at every proof that replays.")
+    ] = False,
     seed: Annotated[int, typer.Option(help="Same seed, same theorems.")] = 0,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
     as_json: JsonOption = False,
@@ -76,8 +88,11 @@ def validate_command(
     lemma rename, tactic API change, missing import, missing open; what only prints otherwise is
     pretty-printer drift. Theorems without a statement to start from are counted apart.
 
+    With --judge a proof that replays must be accepted by the judge as well, or it counts as failing.
+
     The verdict: at least 80% replay and print as recorded: use. At least 80% replay: re-extract. Else
-    re-trace.
+    re-trace. Whole proofs are shown to the judge as they are: use if it accepts at least 80%, else
+    migrate.
 
     DIR gets proofs.jsonl, a line for each theorem, and report.json. Ctrl-C keeps what is done, and
     --resume goes on.
@@ -86,16 +101,26 @@ def validate_command(
 
         burn-qed data validate traces/mine --out seen/mine
 
+        burn-qed data validate traces/library --judge --seed 1 --out seen/library
+
         burn-qed data validate lean-workbook-steps --project ~/mathlib --import Mathlib --out seen/lw
 
-    Exit codes: 0 use it, 1 re-extract or re-trace, 2 bad input, or nothing could be tried, 3 Lean
-    failed on some theorems, 130 or 143 stopped by a signal.
+    Exit codes: 0 use it, 1 re-extract, re-trace or migrate, 2 bad input, or nothing could be tried, 3
+    Lean failed on some theorems, 130 or 143 stopped by a signal.
     """
     check_out(out)
     source = open_source(given)
     fixes = load_fixes(renames or ())
+    if "steps" not in source.info.gives and "proofs" in source.info.gives:
+        if theorems is not None:
+            raise InputError("whole proofs have their statements", hint="leave out --theorems")
+        if config.imports:
+            raise InputError("whole proofs name what they import", hint="leave out --import")
+        raise validate_whole_proofs(
+            source, out, config, count, fixes, seed, resume, as_json, (PROOFS, REPORT)
+        )
     index = None if theorems is None else chosen(theorems)
-    stated, needed = _stated(source)
+    stated, needed = stated_in(source, tables.warn)
     if index is not None:
         stated = {**stated, **stated_by(index)}
         needed = (*needed, *index.imports)
@@ -107,27 +132,30 @@ def validate_command(
         "command": "data validate", "source": source.info.name, "sha256": source.checksum(),
         "sample": count, "seed": seed, "theorems": index.checksum if index else None,
         "rules": fixes.digest(), "modules": modules, "toolchain": lean.toolchain.label,
+        **({"judge": True} if judge else {}),
     }  # fmt: skip
     open_run(out, asked, resume=resume)
     sample, proofs = _drawn(source, count, seed, stated)
 
     async def work() -> tuple[signal.Signals | None, list[dict[str, Any]]]:
-        stop = sets.Stop()
+        stop = Stopping()
+        enough = stop.event()
         with open_ledger(out / PROOFS, tables.warn) as ledger:
             bar = CountedProgress("replaying", len(proofs), shown=not as_json)
             with bar.shown():
-                async with Pool(lean.spec, config.workers) as pool:
+                async with Pool(lean.spec, config.workers) as pool, Pool(lean.spec, 2) as judges:
                     sorter = Sorter(await known_names(pool), fixes, absent)
                     await validate(
-                        pool, proofs, sorter, ledger, lambda row: _count(bar, row), stop.event
-                    )
+                        pool, proofs, sorter, ledger, lambda row: _count(bar, row), enough,
+                        judges if judge else None,
+                    )  # fmt: skip
             return stop.signal, list(ledger.rows())
 
     stopped, rows = run_sync(work())
     if stopped is not None:
         raise stopping.stopped(stopped)
     told = {"settings": asked, "given": given, "absent": list(absent), **report(sample, rows)}
-    publish(out / REPORT, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
+    publish_json(out / REPORT, told)
     if as_json:
         typer.echo(json.dumps(told, ensure_ascii=False))
     else:
@@ -135,14 +163,6 @@ def validate_command(
     if told["errors"]:
         raise typer.Exit(3)
     raise typer.Exit({"use": 0, "none": 2}.get(told["verdict"], 1))
-
-
-def _stated(source: Opened) -> tuple[dict[str, Theorem], tuple[str, ...]]:
-    """The statements that a source has itself, and the modules that it needs."""
-    if source.info is written.TRACE:
-        return written.traced_theorems(source.parts, tables.warn)
-    # What others publish is about Mathlib, all of it.
-    return {}, ("Mathlib",) if source.is_published else ()
 
 
 def _drawn(
@@ -186,6 +206,9 @@ def _print(told: Mapping[str, Any], out: Path) -> None:
             example = one["examples"][0]
             table.add_row(name, str(one["theorems"]), example["theorem"], example["detail"])
         screen.print(table)
+    if told["judged"]:
+        asked = sum(told["judged"].values())
+        typer.echo(f"{told['judged'].get('accepted', 0)} of {asked} judged proofs are accepted")
     for why, number in told["no_statement"].items():
         typer.echo(f"{number} could not be started: {why}")
     for why, number in told["not_drawn"].items():

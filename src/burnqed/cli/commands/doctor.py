@@ -1,4 +1,4 @@
-"""`burn-qed doctor`: each thing that must be there, found or not, with the fix in one line."""
+"""`burn-qed doctor`: everything that burn-qed needs, found or not, with the fix in one line."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from burnqed.lean.pool import Pool, default_size, run_sync
 from burnqed.lean.verdict import Verdict
 from burnqed.policy.models import cpu
 
-WORKER_BYTES = 1.0e9  # what a worker of the embedded Lean uses when it has been busy
+WORKER_BYTES = 1.0e9  # used by a worker of the embedded Lean after some work
 
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """`ok` is None for what is optional and not there."""
+    """`ok` is None for something optional that is missing."""
 
     what: str
     ok: bool | None
@@ -44,7 +44,9 @@ class Finding:
 def doctor(as_json: JsonOption = False) -> None:
     """Check everything burn-qed needs, down to a proof judged by Lean.
 
-    Exit codes: 0 all that is needed is there, 3 something is missing.
+    Optional parts, such as a native Lean, may be missing.
+
+    Exit codes: 0 everything needed works, 3 something needed is missing or damaged.
     """
     checks: tuple[Callable[[], Finding], ...] = (
         _python, _memory, _node, _installation, _memory_image, _proof, _walls, _native, _models,
@@ -103,7 +105,7 @@ def _memory_image() -> Finding:
     wanted = snapshot.Wanted(toolchain.DEFAULT_MODULES)
     path = snapshot.snapshot_path(install.Installation(install.location()), wanted)
     fine = snapshot.is_whole(path, thorough=True)
-    found = f"{path.stat().st_size / 1e6:.0f} MB" if fine else "not there, or damaged"
+    found = f"{path.stat().st_size / 1e6:.0f} MB" if fine else "missing or damaged"
     return Finding("Snapshot of Init", fine, found, "" if fine else "burn-qed lean install")
 
 
@@ -134,7 +136,7 @@ def _walls() -> Finding:
     tried = run_sync(walls.try_walls(toolchain.embedded(Silent()).launch(())))
     found = "; ".join(map(str, tried))
     fallen = [wall.around for wall in tried if not wall.stands]
-    if fallen == ["network"]:  # before it there is still the wall around code
+    if fallen == ["network"]:  # the wall around code still stands before it
         return Finding("Walls around Lean", None, found, "optional: a Linux that allows seccomp")
     fix = "burn-qed lean install --force" if fallen else ""
     return Finding("Walls around Lean", not fallen, found, fix)
@@ -163,7 +165,7 @@ def _precision() -> Finding:
     what = "Half precision on the CPU"
     if find_spec("torch") is None:
         return Finding(what, None, "not tried: torch is not installed", "")
-    can = cpu.look()  # not what was found before: somebody may have repaired something
+    can = cpu.look()  # not the cached answer: somebody may have repaired something
     without = [name for name in cpu.FORMATS if name not in can.formats]
     if without:
         fix = f"optional: --dtype float32, which is used instead of {' and '.join(without)}"

@@ -1,4 +1,4 @@
-"""`burn-qed embed`: the states of a run as embeddings, each computed once."""
+"""`burn-qed embed`: embeddings of a run's states, each computed once."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ import typer
 from burnqed.cli import tables
 from burnqed.cli.options import JsonOption, configured
 from burnqed.cli.progress import counted
-from burnqed.cli.stopping import Stopping
 from burnqed.core.errors import InputError
 from burnqed.core.runs import check_out
+from burnqed.core.stopping import Stopping
 from burnqed.policy.models.strict import need_libraries
 from burnqed.prover import policies
 from burnqed.prover.config import EncoderConfig
@@ -27,37 +27,40 @@ if TYPE_CHECKING:  # it loads torch
 @configured(EncoderConfig)
 def embed_command(
     runs: Annotated[
-        list[Path], typer.Argument(metavar="RUN...", help="Runs of `burn-qed search` or `negatives`.")
+        list[Path],
+        typer.Argument(metavar="RUN...", help="Directories of `burn-qed search` or `negatives`."),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Where embeddings are kept.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory of embeddings.")],
     config: EncoderConfig,
     model: Annotated[
-        str | None, typer.Option("--model", metavar="DIR", help="The policy's model, which encodes.")
+        str | None, typer.Option("--model", metavar="DIR", help="The model that encodes states.")
     ] = None,
     url: Annotated[
-        str | None, typer.Option("--url", help="A `burn-qed serve encode`, instead of --model.")
+        str | None,
+        typer.Option("--url", help="The address of a `burn-qed serve encode`, instead of --model."),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Compute the embeddings of all states of some runs, and of the goals they began with.
+    """Compute the embeddings of all states in some runs.
 
-    DIR has a directory for each encoder (model, prompt, pooling, precision), of Parquet files that only
-    get more: what is there is not computed again. Saved every 20,000 states and when it is stopped.
+    DIR gets a directory of Parquet files for each encoder (model, prompt, pooling, precision).
+    Embeddings that are there already are not computed again. Progress is saved every 20,000 states and
+    when a signal stops the command.
 
     Example:
 
         burn-qed embed runs/teacher --model models/nano --out embeddings
 
-    Exit codes: 0 all are there, 2 bad input, 3 the model failed, 130 or 143 stopped by a signal.
+    Exit codes: 0 done, 2 bad input, 3 the model failed, 130 or 143 stopped by a signal.
     """
     check_out(out)
     if (model is None) == (url is None):
         raise InputError(
-            "embeddings come from a model or from a server", hint="--model DIR or --url URL"
+            "embeddings come from either a model or a server", hint="give --model DIR or --url URL"
         )
     if url is not None and config != EncoderConfig():
         raise InputError(
-            "a server encodes as it was started",
+            "the settings of the encoder cannot be changed with --url: the server has its own",
             hint="leave out --pooling, --layer, --prompt, --device, --dtype",
         )
     need_libraries()
@@ -85,12 +88,12 @@ def embed_command(
     else:
         tables.print_facts("embedded", content)
     if not finished and stopping.signal is not None:
-        typer.echo("stopped; the same command goes on", err=True)
+        typer.echo("stopped; run the same command again to continue", err=True)
         raise typer.Exit(128 + stopping.signal)
 
 
 def _states(run: Path) -> Iterator[str]:
-    """Each state at which something was tried, and what its search began with."""
+    """Each state at which a tactic was tried, and the goal its search began with."""
     from burnqed.trajectories.store import find_trajectories, iter_steps
 
     columns = ("root_goal", "state")

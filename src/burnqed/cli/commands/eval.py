@@ -13,6 +13,7 @@ import typer
 from burnqed.cli import result_tables, sets, stopping, tables
 from burnqed.cli.comparison_tables import print_comparison
 from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured
+from burnqed.cli.watch import Watch
 from burnqed.evaluation.compare import compare
 from burnqed.prover.config import EvalConfig
 from burnqed.prover.evaluating import Ablated, Evaluated, Stopped, evaluate
@@ -25,24 +26,25 @@ def eval_command(
     out: OutOption,
     config: EvalConfig,
     against: Annotated[
-        Path | None, typer.Option(metavar="RUN", help="An earlier result, to print the difference to.")
+        Path | None, typer.Option(metavar="RUN", help="An earlier evaluation to compare with.")
     ] = None,
     resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Evaluate the prover on a benchmark: how many theorems it proves, at which budget.
+    """Evaluate the prover on a benchmark: how many theorems it proves within each budget.
 
-    Each theorem ends as proved (the judge accepted the proof), exhausted (which budget) or error
-    (which), and all three count in every denominator. Smaller budgets are read off the search with the
-    largest, which is exact. Budgets are nodes and not seconds, so the same seed gives the same result.
+    Each theorem is proved (the judge accepted the proof), exhausted (a budget ran out) or an error. All
+    three count in the denominator. A budget is a number of nodes, states at which tactics are tried,
+    and not seconds: so the same seed gives the same result. One search with the largest budget gives
+    exact results for the smaller ones.
 
-    DIR gets result.json, summary.json and, for each attempt, the trajectories. `burn-qed report DIR`
-    draws it, `burn-qed compare DIR OTHER` says whether two differ. Ctrl-C saves; --resume goes on, also
-    with more attempts of the same --temperature.
+    DIR gets result.json, summary.json and the trajectories of each attempt. `burn-qed report DIR` makes
+    a page with plots, and `burn-qed compare DIR OTHER` tests whether two results differ. Ctrl-C saves.
+    --resume continues, and may add attempts at the same --temperature.
 
-    With --ablate, DIR/with-value and DIR/without-value are two evaluations that differ in nothing but
-    --value, and DIR/ablation.json says which theorems only one of them proves, and how likely it is
-    that chance did it.
+    With --ablate, DIR/with-value and DIR/without-value are two evaluations that differ only in --value.
+    DIR/ablation.json lists the theorems that only one of them proves, with the p-value of the
+    difference.
 
     Examples:
 
@@ -57,7 +59,7 @@ def eval_command(
     Exit codes: 0 every theorem was searched (proved or not), 2 some statements are wrong, 3 some could
     not be searched because Lean failed, 130 or 143 stopped by a signal.
     """
-    watch = sets.SetWatch(shown=not as_json)
+    watch = Watch(shown=not as_json)
     done = evaluate(theorems, out, config, watch, resume=resume, against=against)
     match done:
         case Stopped():
@@ -74,13 +76,13 @@ def eval_command(
     raise sets.end(set(done.errors))
 
 
-def _print_so_far(stopped: Stopped, came: signal.Signals, as_json: bool) -> None:
-    """What was not reached is neither an error nor unproved: it is not counted."""
+def _print_so_far(stopped: Stopped, received: signal.Signals, as_json: bool) -> None:
+    """Theorems that were not reached are neither errors nor unproved: they are not counted."""
     summary = summarize(stopped.records)
     done, total = len(stopped.records), stopped.asked
     if as_json:
-        content = {"stopped": came.name, "searches_done": done, "searches_asked": total}
-        so_far = json.loads(tables.summary_json(summary))
+        content = {"stopped": received.name, "searches_done": done, "searches_asked": total}
+        so_far = json.loads(summary.to_json(lines=False))
         typer.echo(json.dumps({**content, "so_far": so_far}, ensure_ascii=False))
     else:
         tables.print_summary(summary, as_json=False)

@@ -1,4 +1,4 @@
-"""`burn-qed lean install | info | bundle | clean`: the embedded Lean and what else was found."""
+"""`burn-qed lean install | info | bundle | clean`: the embedded Lean and other toolchains."""
 
 from __future__ import annotations
 
@@ -22,38 +22,41 @@ from burnqed.lean.embedded import clean as cleaning
 from burnqed.lean.embedded import install as installing
 from burnqed.lean.embedded import package, snapshot, unbundle
 from burnqed.lean.embedded.progress import Terminal
-from burnqed.prover import carrying
+from burnqed.prover import bundling
 
 app = typer.Typer(
-    no_args_is_help=True, help="Set up Lean, say what was found, carry it elsewhere, tidy up."
+    no_args_is_help=True, help="Install Lean, show what is installed, bundle it, clean up."
 )
 ModulesArgument = Annotated[
-    list[str] | None, typer.Argument(metavar="MODULE…", help="Modules to have ready; default Init.")
+    list[str] | None,
+    typer.Argument(metavar="MODULE…", help="Modules to load into a snapshot; by default Init."),
 ]
 
 
 @app.command()
 def install(
     modules: ModulesArgument = None,
-    force: Annotated[bool, typer.Option("--force", help="Make it anew even if it is whole.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Install again even if nothing is wrong.")
+    ] = False,
     sources: Annotated[
         list[Path] | None,
         typer.Option(
             "--from",
             metavar="FILE",
-            help="A bundle (or one of its parts) instead of the network; may be given again.",
+            help="Install from a bundle, or one of its parts, instead of the network; repeatable.",
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Fetch, verify and prepare the embedded Lean in the user's cache.
+    """Download, verify and prepare the embedded Lean in the user's cache.
 
-    Not needed before other commands: they do it by themselves. Every file is checked against its
-    SHA-256; what is missing or damaged is made again. With --from nothing is fetched: all that the
-    bundle holds is checked and put into the cache, and what is there already is left alone.
+    Other commands do this on first use. Every file is checked against its SHA-256, and missing or
+    damaged files are made again. With --from nothing is downloaded: the content of the bundle is
+    checked and unpacked into the cache, except what is there already.
 
-    Exit codes: 0 it is ready, 2 the bundle is another machine's or version's, or parts are missing,
-    3 it could not be fetched, or is damaged.
+    Exit codes: 0 ready, 2 the bundle is for another kind of machine or version, or parts are missing,
+    3 the download failed, or the bundle is damaged.
     """
     with Terminal() as progress:
         found: list[tuple[unbundle.Thing, bool]] = []
@@ -70,20 +73,20 @@ def install(
     if found:
         table = Table("what", "name", "MB", "state")
         for thing, new in found:
-            state = "unpacked" if new else "was there already"
+            state = "unpacked" if new else "already there"
             table.add_row(thing.kind, thing.name, f"{thing.size / 1e6:.1f}", state)
         tables.console().print(table)
     typer.echo(f"Lean {package.LEAN_VERSION} is ready: {memory}")
 
 
 def _bundles(given: Sequence[Path]) -> list[Path]:
-    """Each bundle once, however many of its parts were named."""
+    """Each bundle once, even if several of its parts were named."""
     return list({bundles.whole_name(path): path for path in given}.values())
 
 
 @app.command()
 def info(as_json: JsonOption = False) -> None:
-    """Say which Leans there are, and where."""
+    """Show which Leans are installed, and where."""
     found = [_embedded(), _native(), _pantograph()]
     if as_json:
         typer.echo(json.dumps({"cache": str(cache_root()), "toolchains": found}))
@@ -132,14 +135,15 @@ def clean(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove what this version does not use of the embedded Lean's folder in the cache.
+    """Remove leftovers of the embedded Lean from the cache.
 
-    That is: installations of other versions, snapshots of other versions or with options, what
-    interrupted set-ups left, and lock files of what is gone. What a running process uses stays. All of
-    it can be made again; the installation and the snapshots of this version are not touched.
+    These are installations and snapshots of other versions, snapshots made with options, remains of
+    interrupted installations, and lock files without an owner. The installation and the snapshots of
+    this version stay, and so does anything that a running process uses. Everything that is removed can
+    be made again.
 
-    Exit codes: 0 it is removed (or shown, or there is nothing), 1 you said no, or something is in use
-    and stays, 2 nobody could be asked, 3 it could not be removed.
+    Exit codes: 0 removed (or shown, or nothing to remove), 1 you declined, or something is in use, 2
+    there is no terminal to confirm on, 3 removing failed.
     """
     found = cleaning.leftovers()
     free = [one for one in found if not one.holder]
@@ -147,13 +151,15 @@ def clean(
         _print_leftovers(found)
     if free and not dry_run and not yes:
         if as_json or not sys.stdin.isatty():
-            raise InputError("nobody can be asked here", hint="--yes removes it, --dry-run shows it")
+            raise InputError(
+                "there is no terminal to confirm on", hint="--yes removes it, --dry-run shows it"
+            )
         if not typer.confirm(f"Remove {_megabytes(free)}?"):
             raise typer.Exit(1)
     removed = free if dry_run else [one for one in free if cleaning.remove(one)]
     kept = [one for one in found if one not in removed]
     if as_json:
-        said = [
+        entries = [
             {
                 "kind": one.kind,
                 "name": one.name,
@@ -164,7 +170,7 @@ def clean(
             }
             for one in found
         ]
-        typer.echo(json.dumps({"cache": str(cache_root()), "dry_run": dry_run, "found": said}))
+        typer.echo(json.dumps({"cache": str(cache_root()), "dry_run": dry_run, "found": entries}))
     elif found:
         typer.echo(f"{'would remove' if dry_run else 'removed'} {_megabytes(removed)}")
     if kept and not dry_run:
@@ -183,7 +189,8 @@ def _print_leftovers(found: Sequence[cleaning.Leftover]) -> None:
 
 
 def _megabytes(found: Sequence[cleaning.Leftover]) -> str:
-    return f"{sum(one.size for one in found) / 1e6:.1f} MB ({len(found)} of them)"
+    items = "1 item" if len(found) == 1 else f"{len(found)} items"
+    return f"{sum(one.size for one in found) / 1e6:.1f} MB ({items})"
 
 
 @app.command()
@@ -194,43 +201,48 @@ def bundle(
         typer.Option(
             "--theorems",
             metavar="SET",
-            help="A theorem set: an INDEX.json, or a benchmark that must be inside. Benchmarks that "
-            "are on this machine are inside anyway.",
+            help="Include a theorem set: an INDEX.json or a benchmark. Benchmarks that are on this "
+            "machine are included by default.",
         ),
     ] = None,
     models: Annotated[
         list[str] | None,
         typer.Option(
-            "--model", metavar="DIR", help="A model: a directory, a .gguf file, smollm2, a hub's name."
+            "--model",
+            metavar="DIR",
+            help="Include a model: a directory, a .gguf file, smollm2, or a name on the hub.",
         ),
     ] = None,
     values: Annotated[
         list[Path] | None,
-        typer.Option("--value", metavar="DIR", help="A value model that `burn-qed train value` made."),
+        typer.Option("--value", metavar="DIR", help="Include a value model of `burn-qed train value`."),
     ] = None,
     with_lean: Annotated[
         bool,
         typer.Option(
             "--lean/--no-lean",
-            help="--no-lean: only what is named, for a machine that has Lean already.",
+            help="--no-lean: only the named sets and models, for a machine that has Lean.",
         ),
     ] = True,
     part_size: Annotated[
         str,
-        typer.Option("--part-size", metavar="SIZE", help="Parts of 60MB, 64MiB, …; 0: one file."),
+        typer.Option(
+            "--part-size", metavar="SIZE", help="Split into parts of 60MB, 64MiB, …; 0: one file."
+        ),
     ] = "0",
     level: Annotated[
-        int, typer.Option(min=0, max=9, help="Of xz: 0 is fastest, 9 is smallest.")
+        int, typer.Option(min=0, max=9, help="Compression level of xz: 0 is fastest, 9 is smallest.")
     ] = bundles.LEVEL,
     as_json: JsonOption = False,
 ) -> None:
-    """Write an archive with all that a machine without a network needs to search and to train.
+    """Write an archive for a machine without a network, with what searching and training need there.
 
-    Inside: the prepared Lean, the Node that runs it, benchmarks, and the sets and models that are
-    named. Not inside: Python, burn-qed and the packages it needs (docs/offline.md has the pip lines),
-    Mathlib, a native Lean, and runs, which are copied as they are.
+    It contains the prepared Lean, the Node that runs it, benchmarks, and the sets and models that you
+    name. It does not contain Python, burn-qed and its packages (docs/offline.md has the pip commands),
+    Mathlib or a native Lean. Copy runs separately.
 
-    There: `burn-qed lean install --from FILE`, and a model is named as the table says.
+    On the other machine, run `burn-qed lean install --from FILE`. The table shows the names that models
+    have there.
 
     Examples:
 
@@ -239,15 +251,17 @@ def bundle(
         burn-qed lean bundle offline.tar --model runs/nano --theorems train.json
     """
     if not output.absolute().parent.is_dir() or output.is_dir():
-        raise InputError(f"cannot write {output}", hint="name a file in a folder that is there")
+        raise InputError(f"cannot write {output}", hint="name a file in a folder that exists")
     if bundles.whole_name(output) != output:
-        raise InputError(f"{output} is the name of a part", hint="such as offline.tar")
-    limit = carrying.part_bytes(part_size)
-    items = carrying.carried(
+        raise InputError(
+            f"{output} looks like one part of a bundle", hint="name the whole, such as offline.tar"
+        )
+    limit = bundling.part_bytes(part_size)
+    items = bundling.items_of(
         sets or (), models or (), values or (), tables.warn, every_benchmark=with_lean
     )
     if not with_lean and not items:
-        raise InputError("there is nothing to carry", hint="name --theorems, --model or --value")
+        raise InputError("there is nothing to bundle", hint="give --theorems, --model or --value")
     with Terminal() as progress:
         if with_lean:
             items = bundles.lean_items(installing.ensure(progress, thorough=True)) + items

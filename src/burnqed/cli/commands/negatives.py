@@ -1,4 +1,4 @@
-"""`burn-qed negatives`: what lies beside the proofs of a run, searched until it is given up."""
+"""`burn-qed negatives`: siblings of the states of a run's proofs, searched until a budget runs out."""
 
 from __future__ import annotations
 
@@ -10,10 +10,9 @@ import typer
 
 from burnqed.cli import sets, stopping, tables
 from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured
-from burnqed.core.runs import SUMMARY, publish
+from burnqed.cli.watch import Watch
 from burnqed.prover.config import NegativesConfig
 from burnqed.prover.negatives import negatives
-from burnqed.trajectories.schema import TRAJECTORIES
 
 
 @configured(NegativesConfig)
@@ -22,7 +21,9 @@ def negatives_command(
     runs: Annotated[
         list[Path],
         typer.Option(
-            "--data", metavar="RUN", help="A run of `burn-qed search` on SET, with proofs; repeatable."
+            "--data",
+            metavar="RUN",
+            help="A directory of `burn-qed search` on SET that has proofs; repeatable.",
         ),
     ],
     out: OutOption,
@@ -30,44 +31,29 @@ def negatives_command(
     resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Search beside the proofs of a run, for states that a value model learns to tell from them.
+    """Find hard negatives for a value model: states near a proof from which no proof was found.
 
-    At each state of an accepted proof the policy's tactics are tried again. Where one leads elsewhere
-    than the proof, the state it leads to gets a search of its own: if that is spent without a proof,
-    the state is a negative; if the judge accepts what it finds, a positive. Walks take some steps at
-    random first. What was not searched stays unknown.
+    At each state of an accepted proof, the policy's tactics are tried again. A tactic that leaves the
+    proof leads to a sibling state, and a search of its own decides about that: a negative if its budget
+    runs out, a positive if the judge accepts its proof. Walks first take some random steps away from
+    the proof. States that were not searched stay unknown.
 
-    DIR/trajectories gets the same Parquet rows as `burn-qed search` writes, with the origins probe and
-    walk; `burn-qed train value --data RUN --data DIR` learns from both. Ctrl-C saves, --resume goes on.
+    DIR/trajectories gets Parquet rows like those of `burn-qed search`, with the origins probe and walk.
+    `burn-qed train value --data RUN --data DIR` learns from both. Ctrl-C saves, --resume continues.
 
     Example:
 
         burn-qed negatives library.json --data runs/teacher --out runs/beside
 
-    Exit codes: 0 all proofs were looked at, 1 there is none that is long enough, 2 bad input, 3 some
-    could not be because Lean failed or a proof no longer replays, 130 or 143 stopped by a signal.
+    Exit codes: 0 done, 1 no proof is long enough, 2 bad input, 3 Lean failed or a proof no longer
+    replays, 130 or 143 stopped by a signal.
     """
-    from burnqed.trajectories.store import read_records
-
-    watch = sets.SetWatch(shown=not as_json)
-    whole = negatives(runs, theorems, out, config, watch, resume=resume)
-    records = read_records(out / TRAJECTORIES, on_problem=tables.warn)
-    # Where it was stopped before anything was saved, there is nothing beside the proofs yet.
-    saved = [out] if any((out / TRAJECTORIES).glob("part-*.parquet")) else []
-    statistics = _contrasts([*runs, *saved])
+    watch = Watch(shown=not as_json)
+    looked = negatives(runs, theorems, out, config, watch, resume=resume)
     if as_json:
-        typer.echo(json.dumps(statistics))
+        typer.echo(json.dumps(looked.statistics))
     else:
-        tables.print_facts("to learn from", statistics)
-    if not whole:
+        tables.print_facts("to learn from", looked.statistics)
+    if not looked.whole:
         raise stopping.stopped(watch.signal)
-    publish(out / SUMMARY, json.dumps(statistics) + "\n")
-    raise sets.end({r.reason for r in records if r.outcome == "error"})
-
-
-def _contrasts(runs: list[Path]) -> dict[str, int]:
-    """What there now is to learn from."""
-    from burnqed.trajectories.store import find_trajectories, iter_rows
-    from burnqed.value.groups import contrasts
-
-    return contrasts(*(iter_rows(find_trajectories(run), tables.warn) for run in runs)).statistics
+    raise sets.end(set(looked.errors))

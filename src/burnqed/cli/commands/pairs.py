@@ -8,11 +8,13 @@ from typing import Annotated, Any
 
 import typer
 
-from burnqed.cli import sets, tables
-from burnqed.cli.options import JsonOption
-from burnqed.prover.sets import chosen
+from burnqed.cli import tables
+from burnqed.cli.options import JsonOption, configured
+from burnqed.prover.config import PairsConfig
+from burnqed.prover.pairs import pairs
 
 
+@configured(PairsConfig)
 def pairs_command(
     runs: Annotated[
         list[Path],
@@ -21,12 +23,7 @@ def pairs_command(
     out: Annotated[
         Path, typer.Option("--out", metavar="PAIRS.jsonl", help="The file to write; PAIRS.json beside.")
     ],
-    without: sets.WithoutOption = None,
-    easy_share: Annotated[
-        float,
-        typer.Option(min=0, max=1, help="Of the theorems, at most so many with proofs of one step."),
-    ] = 0.5,
-    seed: Annotated[int, typer.Option(help="Which of those: same seed, same theorems.")] = 0,
+    config: PairsConfig,
     as_json: JsonOption = False,
 ) -> None:
     """Gather the steps of judged proofs of several runs: what `train policy` learns from.
@@ -46,17 +43,14 @@ def pairs_command(
 
     Exit codes: 0 written, 1 no proof is left, 2 bad input, 3 a run is damaged.
     """
-    from burnqed.training.harvest import Rules, harvest, report_path, write_harvest
-
-    beside = report_path(out)
-    held = [chosen(one) for one in without or ()]
-    found = harvest(runs, held, Rules(easy_share, seed), tables.warn)
-    report = write_harvest(out, found)
+    report = pairs(runs, out, config, tables.warn)
     if as_json:
         typer.echo(json.dumps({"out": str(out), **report}, ensure_ascii=False))
         return
     _print(report, out)
-    typer.echo(f"{out}: {report['pairs']} pairs; {beside} says what became of the rest")
+    typer.echo(
+        f"{out}: {report['pairs']} pairs; {out.with_suffix('.json')} says what became of the rest"
+    )
 
 
 def _print(report: dict[str, Any], out: Path) -> None:

@@ -1,4 +1,4 @@
-"""`burn-qed repl`: the REPL on stdin and stdout, as `pantograph-repl` would be."""
+"""`burn-qed repl`: the REPL on stdin and stdout, like `pantograph-repl`."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from burnqed.lean.toolchain import Toolchain
 from burnqed.prover import leans
 from burnqed.prover.config import LeanConfig
 
-# The client has limits of its own; these only keep a forgotten process from staying for ever.
+# The client has its own limits; these only end a process that was forgotten.
 LIMITS = Limits(request_seconds=24 * 3600.0, memory_bytes=16 * 2**30)
 
 
@@ -32,12 +32,13 @@ def repl(
 ) -> None:
     """Serve Pantograph's line protocol: `burn-qed repl MODULE… [--lean.option=value]`.
 
-    Prints `ready.`, then answers each request line with one JSON line; an empty line ends it. A
-    script `#!/bin/sh` / `exec burn-qed repl "$@"` in place of pantograph-repl lets PyPantograph
-    drive it.
+    It prints `ready.` and answers each request line with one JSON line, until an empty line. To use it
+    with PyPantograph, put a script in place of pantograph-repl: `#!/bin/sh` and
+    `exec burn-qed repl "$@"`.
 
-    It is for programs, and gates nothing: what a client sends, Lean runs. Behind its walls that reaches
-    no file, process or network of this machine (`burn-qed doctor` says which stand).
+    This is for programs. Lean runs whatever the client sends, without the checks of `prove` and
+    `check`. The embedded Lean runs behind walls that keep it from this machine's files, processes and
+    network; `burn-qed doctor` tests them.
     """
     if "--help" in context.args or "-h" in context.args:
         typer.echo(context.get_help())
@@ -52,7 +53,7 @@ def repl(
 
 
 class _Server:
-    """The client's Lean, and others beside it for files that import more than it has loaded."""
+    """The client's Lean, and further ones for files that import more than it has loaded."""
 
     def __init__(self, toolchain: Toolchain, spec: LaunchSpec) -> None:
         self._toolchain = toolchain
@@ -95,8 +96,8 @@ async def _serve(server: _Server) -> None:
 def _stdin_lines() -> asyncio.Queue[bytes]:
     """Lines of stdin, and an empty one at its end.
 
-    Read in a thread that is not waited for, so that Ctrl-C ends the program while nobody types, and
-    by `os.read`, which holds no lock that the interpreter would want on its way out.
+    A daemon thread reads them, so that Ctrl-C ends the program while nobody types. It uses `os.read`,
+    which holds no lock that the interpreter needs at exit.
     """
     loop = asyncio.get_running_loop()
     queue: asyncio.Queue[bytes] = asyncio.Queue()

@@ -13,7 +13,7 @@ from burnqed.cli import tables
 from burnqed.cli.labels import labels_of
 from burnqed.cli.options import JsonOption
 from burnqed.core.errors import InputError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish
 from burnqed.evaluation.results import RESULT, IterationResult, read_result
 from burnqed.iteration import rounds
 from burnqed.iteration.directory import is_run, read_run
@@ -30,26 +30,25 @@ def report_command(
         list[Path],
         typer.Argument(
             metavar="RUN",
-            help="Evaluations (directories, or result.json files), or one `burn-qed run`.",
+            help="Directories of `burn-qed eval` or their result.json, or one of `burn-qed run`.",
         ),
     ],
     out: Annotated[
         Path | None,
         typer.Option(
-            "--out", metavar="DIR", help="Where to write; by default RUN/report, for a single run."
+            "--out", metavar="DIR", help="Where to write; for a single run, RUN/report by default."
         ),
     ] = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Write what an evaluation found as a page to read and plots to show.
+    """Write a page and plots of one or more evaluations, or of a run of expert iteration.
 
-    DIR/report.html is one file with all in it: rates with their intervals, curves, every theorem with
-    its proof, every error with its text. It needs no network and can be sent to anybody. The curves are
-    beside it as PNG and SVG. Of several runs, each has its curve, and the page says which theorems one
-    proved and another did not.
+    DIR/report.html is a single file that needs no network: rates with intervals, curves, every theorem
+    with its proof, every error with its message. The curves are also saved as PNG and SVG. For several
+    evaluations, the page compares their curves and lists the theorems that only some of them proved.
 
-    Of a run of expert iteration, finished or not, the page has the solve rates of all iterations and
-    budgets, what the value model did, newly proved theorems, gates and cost.
+    For a run of expert iteration, finished or not, the page shows the rates of all iterations and
+    budgets, the effect of the value model, newly proved theorems, gates and cost.
 
     Examples:
 
@@ -63,8 +62,8 @@ def report_command(
     iterated = [run for run in runs if is_run(run)]
     if iterated and len(runs) > 1:
         raise InputError(
-            f"{iterated[0]} is a run of expert iteration, and is drawn alone",
-            hint="its evaluations are in eval_results, and can be drawn beside others",
+            f"{iterated[0]} is a run of expert iteration and needs a report of its own",
+            hint="its evaluations are in eval_results and can be compared with others",
         )
     if iterated:
         config, _ = read_run(runs[0])
@@ -86,16 +85,16 @@ def report_command(
 
 
 def _own(runs: Sequence[Path]) -> Path:
-    """Where the report of a run belongs if nobody says: into the run."""
+    """Where the report of a single run goes by default: into the run."""
     directory = _directory(runs[0])
     if len(runs) > 1 or directory is None:
-        what = "several runs" if len(runs) > 1 else f"{runs[0]}, which is no run's directory"
-        raise InputError(f"a report of {what} needs a place", hint="give one with --out DIR")
+        what = "several runs" if len(runs) > 1 else f"{runs[0]}, which is not a run's directory,"
+        raise InputError(f"a report of {what} needs --out", hint="give --out DIR")
     return directory / "report"
 
 
 def _directory(run: Path) -> Path | None:
-    """The run's directory; None for a file that was put elsewhere."""
+    """The run's directory; None for a file outside of a run."""
     if run.name == RESULT:
         return run.parent
     return None if run.is_file() else run
@@ -104,5 +103,5 @@ def _directory(run: Path) -> Path | None:
 def _read(path: Path) -> IterationResult:
     result = read_result(path)
     if not result.budget_results:
-        raise InputError(f"{path} has no budgets", hint="`burn-qed eval --budgets` makes results")
+        raise InputError(f"{path} has no budgets", hint="`burn-qed eval --budgets` writes them")
     return result

@@ -13,7 +13,7 @@ import typer
 from burnqed.cli import iteration_tables, tables
 from burnqed.cli.options import JsonOption
 from burnqed.cli.run_view import RunView
-from burnqed.cli.stopping import Stopping
+from burnqed.core.stopping import Stopping
 from burnqed.iteration import rounds
 from burnqed.iteration.gates import value_answer
 from burnqed.iteration.history import BASELINE, History

@@ -1,13 +1,12 @@
-"""`burn-qed search`: a set of theorems, every attempt kept."""
+"""`burn-qed search`: search a set of theorems and keep every attempt."""
 
 from __future__ import annotations
 
 from burnqed.cli import sets, stopping, tables
 from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured
-from burnqed.core.runs import SUMMARY, publish
+from burnqed.cli.watch import Watch
 from burnqed.prover.config import SearchConfig
 from burnqed.prover.searching import search
-from burnqed.trajectories.schema import TRAJECTORIES
 
 
 @configured(SearchConfig)
@@ -18,25 +17,28 @@ def search_command(
     resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Search a set of theorems, several at a time, and keep everything that was tried.
+    """Search for proofs of a set of theorems, and keep every step that was tried.
 
-    DIR/trajectories gets Parquet files with a row per tried step, saved every 50 theorems, every minute
-    and when the run is stopped (Ctrl-C, SIGTERM); --resume goes on where it was stopped or killed, and
-    searches no theorem twice but those that Lean failed. `burn-qed summary DIR` prints what is there.
+    DIR/trajectories gets Parquet files with a row for each step. They are saved every 50 theorems,
+    every minute, and on Ctrl-C or SIGTERM. --resume continues, and searches a theorem again only if
+    Lean failed on it. `burn-qed summary DIR` prints the results.
 
-    Example:
+    With --follow the search takes the steps of recorded proofs, and the judge decides about them: so
+    people's proofs become a run that `negatives` and `train value` take.
+
+    Examples:
 
         burn-qed search qed-core --nodes 30 --out runs/first
+
+        burn-qed search built/theorems.json --follow built/data/contrastive_pool.jsonl --out runs/people
 
     Exit codes: 0 every theorem was searched (proved or not), 2 some statements are wrong, 3 some could
     not be searched because Lean failed, 130 or 143 stopped by a signal.
     """
-    watch = sets.SetWatch(shown=not as_json)
-    whole = search(theorems, out, config, watch, resume=resume)
-    summary = tables.summed_up(out / TRAJECTORIES)
-    tables.print_summary(summary, as_json)
-    if not whole:
+    watch = Watch(shown=not as_json)
+    found = search(theorems, out, config, watch, resume=resume)
+    tables.print_summary(found.summary, as_json)
+    if not found.whole:
         raise stopping.stopped(watch.signal)
-    publish(out / SUMMARY, tables.summary_json(summary) + "\n")
-    tables.refuse_damage(summary)
-    raise sets.end(set(summary.errors))
+    tables.refuse_damage(found.summary)
+    raise sets.end(set(found.summary.errors))

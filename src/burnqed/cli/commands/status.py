@@ -1,4 +1,4 @@
-"""`burn-qed status` and `burn-qed reset`: how far a run is, and back to its beginning."""
+"""`burn-qed status` and `burn-qed reset`: the progress of a run, and a return to its beginning."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from burnqed.iteration.history import BASELINE
 from burnqed.iteration.runner import typed
 from burnqed.iteration.summary import to_json, write_summary
 
-RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A run of expert iteration.")]
+RunArgument = Annotated[Path, typer.Argument(metavar="RUN", help="A directory of `burn-qed run`.")]
 
 
 def status_command(run: RunArgument, as_json: JsonOption = False) -> None:
-    """Say how far a run of expert iteration is: what is done, what is due, what it cost.
+    """Show the progress of a run of expert iteration: what is done, what is next, what it cost.
 
-    Also while it runs. The log of the stage at work is in RUN/logs.
+    This works while the run is active. Logs of its stages are in RUN/logs.
 
-    Exit codes: 0 here it is, 2 there is no run.
+    Exit codes: 0 shown, 2 RUN is not a run.
     """
     config, _ = read_run(run)
     history = rounds.history(run, config)
@@ -42,12 +42,12 @@ def status_command(run: RunArgument, as_json: JsonOption = False) -> None:
     iteration_tables.print_history(history)
     if following is not None:
         label = "baseline" if following.stage.iteration == BASELINE else following.stage.iteration
-        typer.echo(f"due: {following.stage.name} of iteration {label}: {command}")
+        typer.echo(f"next: {following.stage.name} of iteration {label}: {command}")
     if history.ended:
         typer.echo(f"`burn-qed run` goes no further: {history.ended}")
     elif following is None:
         more = ["burn-qed", "run", "--iterations", str(len(history.iterations)), "--out", str(run)]
-        typer.echo(f"finished: {history.extent}, as asked; one more: {shlex.join(more)}")
+        typer.echo(f"finished: {history.extent}; for one more: {shlex.join(more)}")
 
 
 def reset_command(
@@ -58,20 +58,20 @@ def reset_command(
             "--from",
             min=-1,
             metavar="N",
-            help="The first iteration to set aside; -1: the baseline too.",
+            help="The first iteration to set aside; -1 includes the baseline.",
         ),
     ] = 0,
 ) -> None:
-    """Go back to the base model: set aside what iterations made, so that the next run begins again.
+    """Set iterations of a run aside, so that the next `burn-qed run` repeats them.
 
-    Theorem sets, the baseline and what the teacher found stay. Everything else of the iterations from N
-    on moves to RUN/set_aside, from where it can be taken or deleted; nothing is deleted here.
+    Everything from iteration N on moves to RUN/set_aside, except theorem sets, the baseline and the
+    teacher's searches. Nothing is deleted.
 
     Example:
 
         burn-qed reset runs/first --from 2
 
-    Exit codes: 0 it is so, 2 there is no run.
+    Exit codes: 0 done, 2 RUN is not a run.
     """
     config, _ = read_run(run)
     with locked(run, tables.warn):

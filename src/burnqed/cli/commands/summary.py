@@ -1,4 +1,4 @@
-"""`burn-qed summary`: what is in a set of trajectories."""
+"""`burn-qed summary`: counts of a set of trajectories."""
 
 from __future__ import annotations
 
@@ -9,21 +9,27 @@ import typer
 
 from burnqed.cli import tables
 from burnqed.cli.options import JsonOption
+from burnqed.trajectories.summary import summed_up
 
 
 def summary_command(
-    run: Annotated[Path, typer.Argument(metavar="RUN", help="A run, or a directory of trajectories.")],
-    theorems: Annotated[bool, typer.Option("--each", help="A line for each theorem, too.")] = False,
+    run: Annotated[
+        Path,
+        typer.Argument(metavar="RUN", help="A directory of `burn-qed search`, or of trajectories."),
+    ],
+    theorems: Annotated[
+        bool, typer.Option("--each", help="Also print a line for each theorem.")
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Say what a search found: proved, exhausted by which budget, errors by kind, and what it cost.
+    """Summarize a search: theorems proved, exhausted budgets, errors by kind, and cost.
 
-    Parts that are damaged are read as far as they go, with a warning, and the exit code is 3.
+    Damaged files are read as far as possible, with a warning, and the exit code is 3.
 
-    Exit codes: 0 here it is, 2 there are no trajectories, 3 some of them are damaged.
+    Exit codes: 0 shown, 2 there are no trajectories, 3 some of them are damaged.
     """
     from burnqed.trajectories.store import find_trajectories
 
-    summary = tables.summed_up(find_trajectories(run))
+    summary = summed_up(find_trajectories(run), tables.warn)
     tables.print_summary(summary, as_json, theorems)
     tables.refuse_damage(summary)

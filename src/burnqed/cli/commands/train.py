@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import signal
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -69,17 +67,9 @@ def policy_command(
     with Watch(_said, shown=not as_json and is_main()) as watch:
         result = train_policy(config, out, watch, resume=resume)
     if result is None:
-        raise stopping.stopped(watch.stopping.signal or signal.SIGTERM)
+        raise stopping.stopped(watch.signal)
     if is_main():
-        _print(result, out, as_json)
-
-
-def _print(result: dict[str, Any], out: Path, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False))
-        return
-    figures = {key: value for key, value in result.items() if not isinstance(value, dict)}
-    tables.print_facts(f"trained: {out / 'best'}", figures)
+        tables.print_trained(result, out, as_json)
 
 
 def _said(told: StepMetrics) -> str:

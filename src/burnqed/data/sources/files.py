@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import shutil
 import tarfile
-from collections.abc import Iterator, Sequence
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -72,6 +74,62 @@ def locate(path: Path, patterns: Sequence[str]) -> tuple[Part, ...]:
         raise InputError(f"cannot read {path}: {error.strerror or error}") from error
 
 
+def tree(path: Path, wanted: Sequence[str]) -> dict[str, Part]:
+    """The files below these files and folders, by their paths from where the first of them lies.
+
+    That may be anywhere below `path`, a folder or an archive: the place nearest to it counts.
+    """
+    try:
+        if path.name.endswith(_ARCHIVES) and path.is_file():
+            every = {name: Part(path, name) for name in _members(path)}
+        else:
+            every = {
+                found.relative_to(path).as_posix(): Part(found)
+                for found in sorted(path.rglob("*"))
+                if found.is_file()
+            }
+    except OSError as error:
+        raise InputError(f"cannot read {path}: {error.strerror or error}") from error
+    marks = [name for name in every if f"/{name}".endswith(f"/{wanted[0]}")]
+    if not marks:
+        return {}
+    root = min(marks, key=len).removesuffix(wanted[0])
+    folders = tuple(f"{one}/" for one in wanted)
+    inside = {name.removeprefix(root): part for name, part in every.items() if name.startswith(root)}
+    return {
+        name: part
+        for name, part in inside.items()
+        if (name in wanted or name.startswith(folders)) and ".." not in name.split("/")
+    }
+
+
+def copy_parts(parts: Mapping[str, Part], folder: Path) -> None:
+    """Copies of these files under their names. An archive is read once, from end to end."""
+    names: dict[Path, dict[str, list[str]]] = {}
+    for name, part in parts.items():
+        names.setdefault(part.path, {}).setdefault(part.member, []).append(name)
+    for path, members in names.items():
+        if "" in members:
+            for name in members[""]:
+                with path.open("rb") as content:
+                    _write(content, folder / name)
+            continue
+        with _tar(path) as archive:
+            for entry in archive:
+                for name in members.get(entry.name, ()):
+                    content_of = archive.extractfile(entry)
+                    if content_of is None:
+                        raise InputError(f"{path} ({entry.name}) is not a file")
+                    with content_of:
+                        _write(content_of, folder / name)
+
+
+def _write(content: IO[bytes], path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("wb") as file:
+        shutil.copyfileobj(content, file, 1 << 20)
+
+
 def describe(path: Path) -> str:
     """What is in a folder or an archive, in a few words, for errors."""
     try:
@@ -131,5 +189,5 @@ def _tar(path: Path) -> Iterator[tarfile.TarFile]:
     try:
         with tarfile.open(path) as archive:
             yield archive
-    except (tarfile.TarError, EOFError) as error:
+    except (tarfile.TarError, EOFError, zlib.error) as error:
         raise InputError(f"{path} is no archive that can be read: {error}") from error

@@ -17,7 +17,15 @@ from burnqed.data.benchmarks import BENCHMARKS, Repository, theorem_set
 from burnqed.data.fetch import read_copy
 from burnqed.data.index import TheoremIndex, parse_index, read_index
 from burnqed.data.prover_jsonl import read_prover_jsonl
-from burnqed.data.sources import goedel, lean_github, lean_workbook, leandojo, numina, written
+from burnqed.data.sources import (
+    goedel,
+    lean_github,
+    lean_library,
+    lean_workbook,
+    leandojo,
+    numina,
+    written,
+)
 from burnqed.data.sources.declared import Format, Kind, Named, SourceInfo, Stated
 from burnqed.data.sources.files import Part, describe, digest_of, locate
 from burnqed.data.sources.rows import Notes, Row, columns_of, misfit, rows_of
@@ -45,6 +53,7 @@ _PUBLISHED = (
     _Readers(lean_workbook.PROBLEMS, proofs=lean_workbook.proofs, statements=lean_workbook.statements),
     _Readers(goedel.INFO, proofs=goedel.proofs, statements=goedel.statements),
     _Readers(numina.INFO, proofs=numina.proofs, statements=numina.statements),
+    _Readers(lean_library.INFO),
 )
 _WRITTEN = (
     _Readers(written.TRACE, steps=written.steps),
@@ -173,6 +182,8 @@ class Opened:
             "proofs": "`burn-qed data sources` says what gives proofs",
             "statements": "`burn-qed data sources` says what gives statements",
         }[kind]
+        if "files" in self.info.gives:
+            hint = f"`burn-qed data trace {self.info.name}` makes steps of its proofs"
         return InputError(f"{self.info.name} has no {kind}: it is a source of {gives}", hint=hint)
 
 
@@ -259,6 +270,8 @@ def _recognised(given: str, path: Path) -> Opened:
         return replace(open_path(written.TRACE, path), given=given)
     fitting, misfits = list[Opened](), dict[str, str]()
     for readers in _READERS.values():
+        if "files" in readers.info.gives:
+            continue  # it has no rows to be known by
         parts = _parts(readers.info, path)
         looked_at = [part for part in parts if not part.is_empty][:_MANY] or parts[:1]
         if not parts:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from burnqed.core.cache import cache_root
 from burnqed.core.errors import CorruptError, InputError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish
 from burnqed.data.sources.declared import SourceInfo
 from burnqed.data.sources.files import Part
 

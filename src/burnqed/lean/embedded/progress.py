@@ -1,4 +1,4 @@
-"""What a person sees while Lean is set up: a bar on a terminal, a line per stage elsewhere."""
+"""Progress while Lean is set up: a bar on a terminal, a line per stage elsewhere."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from burnqed.core import screen
 
 
 class Progress(Protocol):
-    """Told of each stage, and how far it is."""
+    """Receives the stages and their progress."""
 
     def stage(self, name: str, total: int | None = None) -> None:
-        """A new stage begins; the one before is done."""
+        """A new stage begins, and the previous one is done."""
 
     def at(self, done: int) -> None:
-        """The present stage has reached `done` of its total."""
+        """The current stage has reached `done` of its total."""
 
 
 class Silent:
@@ -31,7 +31,7 @@ class Silent:
 
 
 class Terminal:
-    """Bars on stderr; plain lines when stderr is no terminal, so that logs stay readable."""
+    """Bars on stderr; plain lines if stderr is not a terminal, so that logs stay readable."""
 
     def __init__(self) -> None:
         console = screen.console(stderr=True)

@@ -1,11 +1,11 @@
 """Memory of a booted REPL, one file per list of modules.
 
-Elaborating the REPL and importing a library takes this Lean many seconds; reading its memory back
-takes a fraction of one. A snapshot is made the first time a list of modules is asked for. Its name
-is a digest of everything that it depends on, so that a changed REPL or launcher makes a new one.
+Elaborating the REPL and importing a library takes this Lean many seconds; reading its memory back takes
+a fraction of one. A snapshot is made on the first use of a list of modules. Its name has a digest of
+everything that it depends on, so that a changed REPL or launcher makes a new one.
 
     Init-Std-DIGEST.memory  .json    a snapshot, and its size, time and SHA-256
-    Repl-DIGEST.code        .json    the REPL, compiled: what every snapshot is made with
+    Repl-DIGEST.code        .json    the compiled REPL, from which every snapshot is made
 """
 
 from __future__ import annotations
@@ -20,8 +20,9 @@ from pathlib import Path
 
 from burnqed.core.cache import lock
 from burnqed.core.errors import InputError, SetupError
+from burnqed.core.files import publish
 from burnqed.lean import repl
-from burnqed.lean.embedded.install import Installation, record, unchanged, write_last
+from burnqed.lean.embedded.install import Installation, record, unchanged
 from burnqed.lean.embedded.launch import LAUNCHER, boot_spec, pack_spec
 from burnqed.lean.embedded.progress import Progress
 from burnqed.lean.process import LaunchSpec
@@ -29,14 +30,14 @@ from burnqed.lean.statement import is_module_name
 
 BOOT_SECONDS = 600.0
 WHOLE = frozenset({"Init", "Std", "Lean"})
-KEPT, KEPT_OTHERS = 6, 2  # of whole libraries, and of other lists of modules; the last used ones
-KEPT_CODES = 6  # a snapshot needs its code no more, but the next one would
+KEPT, KEPT_OTHERS = 6, 2  # kept: of whole libraries, and of other lists of modules; those used last
+KEPT_CODES = 6  # a finished snapshot does not need the code, but the next one does
 CODE = ".code"
 
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What a REPL is started with. Options are apart: a file names modules, and no option."""
+    """The modules and options of a REPL. They are separate: files name modules, never options."""
 
     modules: tuple[str, ...]
     options: tuple[str, ...] = ()
@@ -44,17 +45,17 @@ class Wanted:
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """As the REPL reads them: options, `--`, modules; modules alone where there are no options."""
+        """The REPL's arguments: options, `--`, modules; without options, only modules."""
         return (*self.options, "--", *self.modules) if self.options else self.modules
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is of whole libraries: a few lists, where of others any file may name one."""
+        """Whether it consists of whole libraries: few such lists exist, while files name any other."""
         return not self.options and WHOLE.issuperset(self.modules)
 
 
 def canonical(wanted: Wanted) -> Wanted:
-    """One name for what is the same: all of Init is there with Init, in whatever order."""
+    """The same form for equal lists: Init includes all of its modules, and order does not matter."""
     if "Init" not in wanted.modules:
         return wanted
     more = sorted({m for m in wanted.modules if m.split(".")[0] != "Init"})
@@ -72,7 +73,7 @@ def code_path(installation: Installation) -> Path:
 
 
 def belongs_to(folder: Path, name: str) -> Path:
-    """Which file the others of a NAME are there for: no module is called Repl."""
+    """The main file among those of a NAME. No module is called Repl."""
     return folder / f"{name}{CODE if name.startswith('Repl-') else '.memory'}"
 
 
@@ -94,11 +95,11 @@ def is_whole(path: Path, thorough: bool = False) -> bool:
 def ensure(
     installation: Installation, wanted: Wanted, progress: Progress, thorough: bool = False
 ) -> Path:
-    """The snapshot for these modules and options, made now if it is not there or not whole."""
+    """The snapshot for these modules and options, made now if missing or damaged."""
     wanted = canonical(wanted)
     path = snapshot_path(installation, wanted)
     if is_whole(path, thorough):
-        os.utime(path.with_suffix(".json"))  # used just now: the last to be dropped
+        os.utime(path.with_suffix(".json"))  # used just now, so the last to be dropped
         return path
     check_modules(installation, wanted.modules)
     held = lock(path)
@@ -112,13 +113,13 @@ def ensure(
 
 
 def check_modules(installation: Installation, modules: Sequence[str]) -> None:
-    """A module that is not in the library is the user's mistake, and is named before Lean starts."""
+    """Refuse modules that are not in the library before Lean starts."""
     for module in modules:
         parts = module.split(".")
         file = installation.library.joinpath(*parts).with_suffix(".olean")
         if not is_module_name(module) or not file.is_file():
             raise InputError(
-                f"no module {module} in the embedded Lean",
+                f"the embedded Lean has no module {module}",
                 hint="it has Init, Std and Lean; Mathlib needs a native Lean in a lake project",
             )
 
@@ -127,14 +128,14 @@ def _make(installation: Installation, path: Path, wanted: Wanted, progress: Prog
     code = _ensure_code(installation, progress)
     said = " ".join((*wanted.modules, *wanted.options))
     progress.stage(f"starting Lean once ({said})")
-    # Whole libraries are part of the installation; for what a file wants besides, it has its time.
+    # Whole libraries are part of the installation; other lists of modules have a time limit.
     seconds = BOOT_SECONDS if wanted.is_whole else wanted.seconds
     scratch = path.with_suffix(".new")
     _run(boot_spec(installation, scratch, code, wanted.arguments), path, seconds, f"start with {said}")
 
 
 def _ensure_code(installation: Installation, progress: Progress) -> Path:
-    """The REPL, compiled: now, if it is not there or not whole."""
+    """The compiled REPL, made now if missing or damaged."""
     path = code_path(installation)
     held = lock(path)
     try:
@@ -153,7 +154,7 @@ def _ensure_code(installation: Installation, progress: Progress) -> Path:
 
 
 def _run(spec: LaunchSpec, path: Path, seconds: float, what: str) -> None:
-    """Run what writes `path`, but with the suffix `.new`."""
+    """Run the command that writes `path`, with the suffix `.new`."""
     scratch = path.with_suffix(".new")
     try:
         result = subprocess.run(
@@ -163,28 +164,28 @@ def _run(spec: LaunchSpec, path: Path, seconds: float, what: str) -> None:
         if result.returncode or not scratch.exists():
             raise SetupError(
                 f"Lean did not {what}: {_reason(result.stderr)}",
-                hint="burn-qed lean install --force makes the installation anew",
+                hint="reinstall it: burn-qed lean install --force",
             )
         scratch.replace(path)
-        write_last(path.with_suffix(".json"), json.dumps(record(path)))
+        publish(path.with_suffix(".json"), json.dumps(record(path)))
     except subprocess.TimeoutExpired:
         raise SetupError(
             f"Lean did not {what} within {seconds:.0f} s",
-            hint="burn-qed lean install MODULE… starts it once, and keeps that",
+            hint="burn-qed lean install MODULE… does this once, without a time limit",
         ) from None
     finally:
         scratch.unlink(missing_ok=True)
 
 
 def _reason(text: str) -> str:
-    """The line that says why, of what Node printed: it quotes source lines of any length."""
+    """The line of Node's output with the reason: Node also quotes source lines of any length."""
     lines = [line.strip() for line in text.splitlines() if line.strip() and "[DEBUG" not in line]
     said = [line for line in lines if "Error" in line or "error" in line] or lines
-    return said[0][:300] if said else "it said nothing"
+    return said[0][:300] if said else "it printed nothing"
 
 
 def _drop_old(folder: Path) -> None:
-    """Lists of modules that files came with push out each other, and never a whole library."""
+    """Drop old snapshots. Those of files' lists of modules never displace whole libraries."""
 
     def used(path: Path) -> float:
         try:

@@ -1,8 +1,8 @@
-"""A bundle put into the cache of a machine without a network: checked, each thing whole or not there.
+"""Unpacks a bundle into the cache, with checks: each item completely or not at all.
 
-An archive may come from anywhere. So of its content nothing is taken but plain files that its manifest
-lists, under the paths of this cache, with the sizes and sums that it says; links, devices and paths
-that lead elsewhere are refused before anything is put in place.
+An archive may come from anywhere. So only plain files that its manifest lists are unpacked, into paths
+of this cache, with the sizes and sums of the manifest. Links, devices and paths that lead elsewhere are
+refused before anything is put in place.
 """
 
 from __future__ import annotations
@@ -12,9 +12,7 @@ import io
 import json
 import lzma
 import os
-import shutil
 import tarfile
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,7 +20,7 @@ from importlib.metadata import version
 from pathlib import Path, PurePosixPath
 from typing import IO, Any
 
-from burnqed.core.cache import cache_root, lock
+from burnqed.core.cache import cache_root, lock, scratch_in
 from burnqed.core.errors import CorruptError, InputError, SetupError
 from burnqed.core.storage import remedy
 from burnqed.lean.embedded import install, package
@@ -40,12 +38,12 @@ from burnqed.lean.embedded.progress import Progress
 ROOMS = frozenset({"lean", "node", "benchmarks", "models", "brought"})  # of a cache
 COPY_AGAIN = "copy it again, or make it again with `burn-qed lean bundle`"
 MANIFEST_BYTES = 100_000_000
-Record = list[int | str]  # size, time, SHA-256: as `install.record` says it
+Record = list[int | str]  # size, time, SHA-256, as in `install.record`
 
 
 @dataclass(frozen=True, slots=True)
 class Thing:
-    """Something that a bundle holds."""
+    """An item of a bundle."""
 
     kind: str
     name: str
@@ -58,29 +56,27 @@ class Thing:
 
     def is_here(self) -> bool:
         root = cache_root()
-        if self.kind == "lean":  # one that was made here has other times in its own manifest
+        if self.kind == "lean":  # one that was made here has other times in its manifest
             return not install.faults(root / self.place, thorough=True)
         return all(install.unchanged(root / p, known, thorough=True) for p, known in self.files.items())
 
 
 def unpack(given: Path, progress: Progress, anew: bool = False) -> list[tuple[Thing, bool]]:
-    """Put a bundle's content into the cache. Says of each thing whether it is new here."""
+    """Put a bundle's content into the cache. Returns each item and whether it is new here."""
     parts = find_parts(given, progress)
     name = given.name
     root = install.location()
-    held = lock(root)  # whoever sets up Lean waits, and finds it
+    held = lock(root)  # another process that sets up Lean waits, and then finds it
     try:
         with _opened(parts, name) as tar:
             things = _read_manifest(tar, name)
-            progress.stage("looking at what is here")
+            progress.stage("checking what is here")
             wanted = [thing for thing in things if anew or not thing.is_here()]
             if wanted:
-                _check_space(sum(thing.size for thing in wanted))
-                for old in root.parent.glob("new-*"):  # what was interrupted
-                    shutil.rmtree(old, ignore_errors=True)
-                with tempfile.TemporaryDirectory(prefix="new-", dir=root.parent) as scratch:
-                    _extract(tar, wanted, things, Path(scratch), name, progress)
-                    _adopt(wanted, Path(scratch), name)
+                needed = 1.02 * sum(thing.size for thing in wanted)
+                with scratch_in(root.parent, needed, "the bundle") as scratch:
+                    _extract(tar, wanted, things, scratch, name, progress)
+                    _adopt(wanted, scratch, name)
             return [(thing, thing in wanted) for thing in things]
     except OSError as error:
         raise SetupError(
@@ -95,7 +91,7 @@ def unpack(given: Path, progress: Progress, anew: bool = False) -> list[tuple[Th
 
 
 def find_parts(given: Path, progress: Progress) -> list[Path]:
-    """All parts, given the whole archive, one of its parts, or their sums."""
+    """All parts of an archive, given the whole, one part, or the sums."""
     if given.is_dir():
         raise InputError(f"{given} is a folder", hint="name the bundle's file in it")
     base = whole_name(given)
@@ -126,7 +122,7 @@ def _read_sums(path: Path) -> dict[str, str]:
     for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
         digest, _, name = line.partition("  ")
         if len(digest) != 64 or not name or PurePosixPath(name).name != name:
-            raise CorruptError(f"{path} is no list of sums: {line[:80]!r}", hint=COPY_AGAIN)
+            raise CorruptError(f"{path} is not a list of sums: {line[:80]!r}", hint=COPY_AGAIN)
         listed[name] = digest
     if not listed:
         raise CorruptError(f"{path} is empty", hint=COPY_AGAIN)
@@ -153,7 +149,7 @@ def _check_sums(base: Path, listed: dict[str, str], progress: Progress) -> None:
 
 
 class _Joined(io.RawIOBase):
-    """The parts of a bundle read as one stream."""
+    """The parts of a bundle, as one stream."""
 
     def __init__(self, parts: Sequence[Path]) -> None:
         self._waiting = list(reversed(parts))
@@ -190,41 +186,39 @@ def _opened(parts: Sequence[Path], name: str) -> Iterator[tarfile.TarFile]:
         ):
             yield tar
     except (lzma.LZMAError, tarfile.TarError, EOFError) as error:
-        raise CorruptError(f"{name} is damaged, or no bundle: {error}", hint=COPY_AGAIN) from error
+        raise CorruptError(f"{name} is damaged, or not a bundle: {error}", hint=COPY_AGAIN) from error
 
 
 # ------------------------------------------------------------------------------- the manifest
 
 
 def _read_manifest(tar: tarfile.TarFile, name: str) -> list[Thing]:
-    """What the bundle holds, if it is one for this machine and this burn-qed."""
+    """The items of a bundle, if it is for this kind of machine and this burn-qed."""
     entry = tar.next()
     if entry is None or entry.name != MANIFEST or not entry.isreg() or entry.size > MANIFEST_BYTES:
-        raise InputError(f"{name} is no bundle", hint="`burn-qed lean bundle` makes one")
+        raise InputError(f"{name} is not a bundle", hint="`burn-qed lean bundle` makes one")
     file = tar.extractfile(entry)
     try:
-        told = json.loads(file.read() if file else b"")
-        made_by, form, where, lean = (told[key] for key in ("made_by", "format", "platform", "lean"))
+        listed = json.loads(file.read() if file else b"")
+        made_by, form, where, lean = (listed[key] for key in ("made_by", "format", "platform", "lean"))
         if form == FORMAT:
-            things = [_thing(item) for item in told["items"]]
+            things = [_thing(item) for item in listed["items"]]
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
-        raise CorruptError(
-            f"{name} has no manifest that can be read: {error}", hint=COPY_AGAIN
-        ) from error
+        raise CorruptError(f"{name} has no readable manifest: {error}", hint=COPY_AGAIN) from error
     here = f"burn-qed {version('burn-qed')}"
     if form != FORMAT:
         raise InputError(
-            f"{name} has the form {form} (it is by {made_by}); {here} reads {FORMAT}",
-            hint="make it with the burn-qed that is used here",
+            f"{name} has format {form} (made by {made_by}), but {here} reads {FORMAT}",
+            hint="make it with this version of burn-qed",
         )
     if where != this_platform():
         raise InputError(
-            f"{name} is for {where}, this machine is {this_platform()}",
+            f"{name} is for {where}, but this machine is {this_platform()}",
             hint="make it on a machine of the same kind",
         )
     if lean != install.identity():
         raise InputError(
-            f"{name} holds the Lean of {made_by}, {lean}; {here} here runs {install.identity()}",
+            f"{name} holds the Lean of {made_by}, {lean}, but {here} runs {install.identity()}",
             hint="use the same version of burn-qed on both machines",
         )
     for thing in things:
@@ -247,12 +241,12 @@ def _thing(item: Any) -> Thing:
 
 
 def _check_paths(thing: Thing, name: str) -> None:
-    """Refuse what would be put outside of the cache, or into the place of something else."""
+    """Refuse files outside of the cache, or in the place of another item."""
     for path in (thing.place, *thing.files):
         parts = path.split("/")
         fine = len(parts) > 1 and parts[0] in ROOMS and not {"", ".", ".."} & set(parts)
         if not fine or "\0" in path or "\\" in path:
-            raise CorruptError(f"{name} wants to write to {path!r}, and is refused", hint=COPY_AGAIN)
+            raise CorruptError(f"{name} is refused: it would write to {path!r}", hint=COPY_AGAIN)
         if path != thing.place and not path.startswith(f"{thing.place}/"):
             raise CorruptError(f"{name} has {path!r} outside of {thing.place!r}", hint=COPY_AGAIN)
     if thing.kind == "lean" and thing.place != f"lean/{install.identity()}":
@@ -260,15 +254,6 @@ def _check_paths(thing: Thing, name: str) -> None:
 
 
 # -------------------------------------------------------------------------------- the content
-
-
-def _check_space(needed: int) -> None:
-    free = shutil.disk_usage(install.location().parent).free
-    if free < needed * 1.02:
-        raise SetupError(
-            f"{free / 1e9:.1f} GB are free at {cache_root()}, the bundle needs {needed / 1e9:.1f}",
-            hint="free some, or set BURN_QED_CACHE to another folder",
-        )
 
 
 def _extract(
@@ -284,17 +269,19 @@ def _extract(
     progress.stage(f"unpacking {name}", sum(thing.size for thing in wanted))
     done = 0
 
-    def told(count: int) -> None:
+    def count_bytes(count: int) -> None:
         nonlocal done
         done += count
         progress.at(done)
 
     def take(source: tarfile.TarFile, entry: tarfile.TarInfo) -> None:
         if entry.name not in every or not entry.isreg():
-            raise CorruptError(f"{name} has {entry.name!r}, which it does not list", hint=COPY_AGAIN)
+            raise CorruptError(
+                f"{name} contains {entry.name!r}, which its manifest does not list", hint=COPY_AGAIN
+            )
         known = missing.pop(entry.name, None)
         content = None if known is None else source.extractfile(entry)
-        if known and content and not _copy(content, scratch / entry.name, known, told):
+        if known and content and not _copy(content, scratch / entry.name, known, count_bytes):
             raise CorruptError(f"{name} is damaged: {entry.name}", hint=COPY_AGAIN)
 
     while (entry := tar.next()) is not None:  # the manifest was the first
@@ -306,11 +293,11 @@ def _extract(
             for member in inner:
                 take(inner, member)
     if missing:
-        raise CorruptError(f"{name} is cut off: {min(missing)} is not in it", hint=COPY_AGAIN)
+        raise CorruptError(f"{name} is truncated: {min(missing)} is missing", hint=COPY_AGAIN)
 
 
-def _copy(source: IO[bytes], target: Path, known: Record, told: Callable[[int], None]) -> bool:
-    """Write a file and say whether it is what was listed."""
+def _copy(source: IO[bytes], target: Path, known: Record, advance: Callable[[int], None]) -> bool:
+    """Write a file, and return whether it is as listed."""
     size, time, digest = known
     found, length = hashlib.sha256(), 0
     target.parent.mkdir(parents=True, exist_ok=True)
@@ -319,22 +306,22 @@ def _copy(source: IO[bytes], target: Path, known: Record, told: Callable[[int], 
             file.write(block)
             found.update(block)
             length += len(block)
-            told(len(block))
-    os.utime(target, ns=(int(time), int(time)))  # Lean's own manifest has it too
+            advance(len(block))
+    os.utime(target, ns=(int(time), int(time)))  # Lean's own manifest needs it, too
     return length == size and found.hexdigest() == digest
 
 
 def _adopt(wanted: Sequence[Thing], scratch: Path, name: str) -> None:
-    """Rename each thing into its place; what was there goes with the scratch folder."""
+    """Rename each item into its place. What it replaces is removed with the scratch folder."""
     for thing in wanted:
         if thing.kind == "node":
             mode = (scratch / thing.place).stat().st_mode
-            (scratch / thing.place).chmod(mode | (mode & 0o444) >> 2)  # whoever reads it runs it
+            (scratch / thing.place).chmod(mode | (mode & 0o444) >> 2)  # so that others can run it, too
             package.node_version(scratch / thing.place)
         if thing.kind == "lean":
             wrong = install.faults(scratch / thing.place)
             if wrong:
-                raise CorruptError(f"{name} is not whole: {wrong[0]}", hint=COPY_AGAIN)
+                raise CorruptError(f"{name} is incomplete: {wrong[0]}", hint=COPY_AGAIN)
             (scratch / thing.place / "snapshots").mkdir()
     for number, thing in enumerate(wanted):
         target = cache_root() / thing.place

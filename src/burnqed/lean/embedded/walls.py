@@ -1,15 +1,15 @@
-"""The walls around the embedded Lean, each tried by itself.
+"""Tests each wall around the embedded Lean.
 
-Lean code that runs after all (a tactic, a file's command, a client of the REPL) is to reach nothing of
-this machine. Each of four things is kept from it by more than one layer, where the system has them:
+Lean code that runs after all (a tactic, a file's command, a client of the REPL) must not reach anything
+of this machine. More than one layer protects each of four things, if the system supports them:
 
     code        Lean finds only its own functions by name; Node evaluates no text
     files       Lean is shown its library; Node reads no other folder and writes none
     processes   Lean starts none, nor does Node; the kernel refuses them
     network     the kernel refuses sockets
 
-What is said here was tried a moment ago: in a worker, in a Node without the kernel's seal, and in a
-sealed Node without its own permissions.
+Results are of actual attempts: in a worker, in a Node without the kernel's seal, and in a sealed Node
+without its own permissions.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Literal
 
 from burnqed.core.errors import LeanStartError
-from burnqed.lean import protocol
+from burnqed.lean import replies, requests
 from burnqed.lean.embedded import package
 from burnqed.lean.embedded.launch import NODE_FLAGS, permissions
 from burnqed.lean.process import LaunchSpec, LeanProcess, Limits, guarded
@@ -38,7 +38,7 @@ THROUGH = "through"
 
 @dataclass(frozen=True, slots=True)
 class Wall:
-    """Around what, and for each layer that there could be whether it held."""
+    """What a wall protects, and which of its possible layers held."""
 
     around: str
     held: Mapping[Layer, bool]
@@ -75,7 +75,7 @@ async def try_walls(worker: LaunchSpec) -> list[Wall]:
 
 
 async def _from_lean(spec: LaunchSpec, secret: Path) -> dict[str, bool]:
-    """Whether each attempt of Lean code failed."""
+    """For each attempt of Lean code, whether it failed."""
     attempts = {
         "code": '@[export strlen, extern "strlen"] opaque f (text : @& String) : UInt8\n#eval f "x"',
         "read": f"#eval (do let _ ← IO.FS.readFile {json.dumps(str(secret))} : IO Unit)",
@@ -86,17 +86,16 @@ async def _from_lean(spec: LaunchSpec, secret: Path) -> dict[str, bool]:
     try:
         failed = {}
         for what, source in attempts.items():
-            reply = await process.request(protocol.frontend_process(source), SECONDS)
-            protocol.raise_if_refused(reply)
-            said = [message for unit in reply["units"] for message in unit["messages"]]
-            failed[what] = any(message["severity"] == "error" for message in said)
+            reply = await process.request(requests.Process(source).line, SECONDS)
+            units = replies.read(reply, replies.Processed).units
+            failed[what] = any(one.severity == "error" for unit in units for one in unit.messages)
         return failed
     finally:
         await process.kill()
 
 
 async def _from_node(secret: Path, port: int, *, sealed: bool) -> dict[str, bool]:
-    """Whether each attempt of JavaScript failed: under Node's flags alone, or under the seal alone."""
+    """For each attempt of JavaScript, whether Node's flags alone, or the seal alone, stopped it."""
     flags = () if sealed else (*NODE_FLAGS, *permissions(ATTEMPT.parent))
     attempt = (str(ATTEMPT), str(secret), str(port))
     spec = LaunchSpec((str(package.node_executable()), *flags, *attempt), {}, sealed=sealed)
@@ -111,5 +110,5 @@ async def _from_node(secret: Path, port: int, *, sealed: bool) -> dict[str, bool
         with suppress(ProcessLookupError):
             process.kill()
         why = "it took too long" if isinstance(error, TimeoutError) else said.decode(errors="replace")
-        raise LeanStartError(f"Node did not run the attempts on its walls: {why[:300]}") from error
+        raise LeanStartError(f"Node could not run the tests of its walls: {why[:300]}") from error
     return {what: how != THROUGH for what, how in became.items()}

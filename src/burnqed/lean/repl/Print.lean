@@ -62,8 +62,8 @@ partial def exprSexp (mctx : MetavarContext) (e : Expr) : String :=
 
 @[noinline] def mvarsOf (e : Expr) : MetaM (Array MVarId) := getMVars e
 
-/-- The protocol's `Expression`. `e` must have been instantiated. -/
-def jexpr (cfg : Config) (e : Expr) : MetaM Json := do
+/-- The protocol's `Expression`. `e` must have been instantiated. `text`: how it prints, where that is known. -/
+def jexprAs (cfg : Config) (e : Expr) (text : Option String) : MetaM Json := do
   let mut fields : List (String × Json) := []
   if cfg.printDependentMVars then
     let ms ← mvarsOf e
@@ -71,8 +71,11 @@ def jexpr (cfg : Config) (e : Expr) : MetaM Json := do
   if cfg.printExprAST then
     fields := ("sexp", .str (exprSexp (← getMCtx) e)) :: fields
   if cfg.printExprPretty then
-    fields := ("pp", .str (← ppText e)) :: fields
+    let pp ← match text with | some t => pure t | none => ppText e
+    fields := ("pp", .str pp) :: fields
   return Json.mkObj fields
+
+def jexpr (cfg : Config) (e : Expr) : MetaM Json := jexprAs cfg e none
 
 @[noinline] def inst (e : Expr) : MetaM Expr := if e.hasMVar then instantiateMVars e else pure e
 
@@ -85,7 +88,12 @@ def jvar (cfg : Config) (known : Bool) (d : LocalDecl) : MetaM Json := do
     match d.value? with
     | some v => fields := [("value", ← jexpr cfg (← inst v))]
     | none => pure ()
-    fields := ("type", ← jexpr cfg (← inst d.type)) :: fields
+    let type ← inst d.type
+    if cfg.printExprPretty && !isInstance (← getEnv) type && (← isProofType type) then
+      let (text, facts) ← jproposition type false
+      fields := ("type", ← jexprAs cfg type (some text)) :: ("proposition", facts) :: fields
+    else
+      fields := ("type", ← jexpr cfg type) :: ("data", ← jtype type) :: fields
   return Json.mkObj (("name", jname d.fvarId.name) :: ("userName", jname user) ::
     ("isInaccessible", .bool (isInaccessible user)) :: fields)
 
@@ -170,7 +178,10 @@ def valueHasMVar (p : PrintedVar) : Bool := match p.value with | some v => v.has
   let target := match fragment with
     | "conv" => match isLHSGoal? target with | some lhs => lhs | none => target
     | _ => target
-  let fields := [("fragment", Json.str fragment), ("target", ← jexpr cfg target), ("vars", .arr (toArr (mapList (fun (p : PrintedVar) => p.json) vars)))]
+  let (text, facts) ← match fragment, cfg.printExprPretty with
+    | "tactic", true => do let (t, j) ← jproposition target true; pure (some t, [("proposition", j)])
+    | _, _ => pure (none, [])
+  let fields := app facts [("fragment", Json.str fragment), ("target", ← jexprAs cfg target text), ("vars", .arr (toArr (mapList (fun (p : PrintedVar) => p.json) vars)))]
   let fields := if d.userName.isAnonymous then fields else ("userName", jname d.userName.eraseMacroScopes) :: fields
   let fields := ("holes", jnames (mapList (fun (m : MVarId) => m.name) (← holesOf d.type vars))) :: fields
   let isOpen := d.type.hasMVar || some? (fun (p : PrintedVar) => p.type.hasMVar || valueHasMVar p) vars

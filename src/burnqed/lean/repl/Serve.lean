@@ -80,6 +80,7 @@ def execute (r : Ref) (cmd : String) (j : Json) : M Json :=
   | "qed.holes" => qedHoles r j
   | "qed.outline" => qedOutline r j
   | "qed.trace" => qedTrace r j
+  | "qed.retrace" => qedRetrace r j
   | "frontend.track" => frontendTrack r j
   | "qed.certify" => qedCertify r j
   | "qed.compile" => qedCompile r j

@@ -10,8 +10,8 @@ from functools import cache
 from pathlib import Path
 
 PARTS = (
-    "Basic", "Print", "Leak", "Goal", "Library", "Gate",
-    "Frontend", "Holes", "Outline", "Start", "Trace", "Export", "Compare",
+    "Basic", "Facts", "Print", "Leak", "Goal", "Library", "Gate",
+    "Frontend", "Holes", "Outline", "Start", "Trace", "Retrace", "Export", "Compare",
     "Check", "Serve", "Main",
 )  # fmt: skip
 # A command behind them, for the embedded Lean: it writes what they were compiled to.

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from burnqed.core.errors import CorruptError, InputError
+from burnqed.core.files import read_object
 from burnqed.policy.ranked.files import is_ranker
 
 WEIGHTS = "model.safetensors"
@@ -16,18 +17,11 @@ INDEX = "model.safetensors.index.json"
 
 def read_json(path: Path) -> dict[str, Any]:
     """An object in a file that comes with a model."""
-    try:
-        content = json.loads(path.read_text(encoding="utf-8"))
-        if not isinstance(content, dict):
-            raise ValueError("it is not a JSON object")
-    except FileNotFoundError:
-        raise InputError(
-            f"{path.parent} holds no model: there is no {path.name}",
-            hint="give the directory that has config.json and model.safetensors",
-        ) from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise CorruptError(f"cannot read {path}: {error}", hint="copy or download it again") from error
-    return content
+    absent = InputError(
+        f"{path.parent} holds no model: there is no {path.name}",
+        hint="give the directory that has config.json and model.safetensors",
+    )
+    return read_object(path, "copy or download it again", absent)
 
 
 def weight_files(directory: Path) -> list[Path]:

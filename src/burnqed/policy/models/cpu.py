@@ -26,7 +26,7 @@ from pathlib import Path
 
 from burnqed.core.cache import cache_root, lock
 from burnqed.core.errors import InfrastructureError, SetupError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish
 
 FORMATS = ("bfloat16", "float16")
 LIMIT = "ONEDNN_MAX_CPU_ISA"

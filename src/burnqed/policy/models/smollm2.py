@@ -7,11 +7,9 @@ a compiled llama.cpp; the file is dequantised once into the cache, as the direct
 from __future__ import annotations
 
 import importlib.metadata
-import shutil
-import tempfile
 from pathlib import Path
 
-from burnqed.core.cache import cache_root, lock
+from burnqed.core.cache import cache_root, lock, making
 from burnqed.core.errors import CorruptError, SetupError
 from burnqed.core.storage import remedy
 
@@ -65,22 +63,10 @@ def ensure() -> Path:
 def _make(source: Path, root: Path) -> None:
     from burnqed.policy.models.gguf import convert
 
-    free = shutil.disk_usage(root.parent).free
-    if free < NEEDED_BYTES:
-        raise SetupError(
-            f"{free / 1e9:.1f} GB are free at {root.parent}, {NAME} needs {NEEDED_BYTES / 1e9:.1f}",
-            hint="free some, or set BURN_QED_CACHE to another folder",
-        )
-    for old in root.parent.glob("new-*"):  # what interrupted set-ups left
-        shutil.rmtree(old, ignore_errors=True)
     try:
-        with tempfile.TemporaryDirectory(prefix="new-", dir=root.parent) as scratch:
-            made = Path(scratch) / "made"
-            convert(source, made)
-            (made / _LAST).touch()
-            if root.exists():
-                shutil.rmtree(root)
-            made.rename(root)
+        with making(root, NEEDED_BYTES, NAME) as scratch:
+            convert(source, scratch / "made")
+            (scratch / "made" / _LAST).touch()
     except OSError as error:
         raise SetupError(
             f"cannot write {NAME} to the cache {root.parent}: {error.strerror or error}",

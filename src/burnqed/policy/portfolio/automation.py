@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from burnqed.policy.candidates import Rated
-from burnqed.policy.portfolio.reading import KEYWORDS, TOKEN, Binder, Reading, strip_brackets
+from burnqed.policy.portfolio.reading import Binder, Reading
 
 # Lemmas that open up what stands in a goal, where `simp` does not do so by itself.
 OPENING = {
@@ -37,14 +37,14 @@ def closers(r: Reading) -> Iterator[Rated]:
     if r.shape.kind in ("forall", "implies") and r.target[0] in "∀":
         # Behind binders only those that introduce by themselves.
         yield from (("grind", -1.0), ("simp", -1.2), ("exact?", -1.8), ("intros; rfl", -2.4))
-        if not r.variables and all(map(_finite, r.binders)):
+        if not r.variables and _finite(r.binders):
             yield "decide", -1.4
         return
     if r.facts:
         yield "assumption", -1.0
         if r.shape.kind == "false":
             yield "contradiction", -0.5
-    if r.shape.kind in ("eq", "iff", "beq", "le"):
+    if r.shape.kind in ("eq", "iff", "le"):
         yield "rfl", -1.0
     if r.closed:
         yield "decide", -0.8
@@ -76,14 +76,17 @@ def closers(r: Reading) -> Iterator[Rated]:
         yield "push_cast at *", -3.2
 
 
-def _finite(binder: Binder) -> bool:
-    """Whether all that it stands for can be tried. A bounded ∀ is read as one without a type."""
-    return binder.name is None or not binder.type or binder.type.startswith(_FINITE)
+def _finite(binders: Sequence[Binder]) -> bool:
+    """Whether all that they stand for can be tried: values of a small type, or within a bound."""
+    bounded = {b.said.left for b in binders if b.said.kind in ("mem", "lt", "le")}
+    return all(
+        b.name is None or b.name in bounded or not b.type or b.type.startswith(_FINITE) for b in binders
+    )
 
 
 def _extensionality(r: Reading) -> Iterator[Rated]:
-    sides = (strip_brackets(r.shape.left), r.shape.right)
-    if any(side.startswith("fun ") or "∘" in side for side in sides):
+    sides = (r.shape.left, r.shape.right)
+    if any(side.removeprefix("(").startswith("fun ") or "∘" in side for side in sides):
         yield f"funext {r.fresh('x')}", -1.0
         yield "funext; simp", -2.4
     else:
@@ -146,8 +149,8 @@ def unfolding(r: Reading) -> Iterator[Rated]:
         yield f"unfold {name}", -2.2 - 0.3 * i
         yield f"simp only [{name}]", -2.6 - 0.3 * i
         yield f"rw [{name}]", -3.2 - 0.3 * i
-        call = call_of(name, r.target)
-        if call and not any(r.mentions(bound, call) for bound in r.bound):
+        call = r.constants[name]
+        if call:
             yield f"fun_induction {call}", -2.0 - 0.3 * i
             yield f"fun_induction {call} <;> simp_all [{pack}]", -1.8 - 0.3 * i
             yield f"fun_induction {call} <;> grind [{pack}]", -1.8 - 0.3 * i
@@ -157,27 +160,3 @@ def unfolding(r: Reading) -> Iterator[Rated]:
     for i, name in enumerate(library[:3]):
         yield f"unfold {name}", -4.0 - 0.4 * i
         yield f"simp [{name}]", -3.4 - 0.4 * i
-
-
-def call_of(name: str, text: str) -> str | None:
-    """The first application of a function to arguments that are names, literals or in brackets."""
-    tokens = [(m.group(), m.start(), m.end()) for m in TOKEN.finditer(text)]
-    for i, (word, _, _) in enumerate(tokens):
-        if word != name:
-            continue
-        end, depth, j = None, 0, i + 1
-        while j < len(tokens):
-            token = tokens[j][0]
-            if token in "([{⟨":
-                depth += 1
-            elif token in ")]}⟩":
-                if depth == 0:
-                    break
-                depth -= 1
-            elif depth == 0 and (token in KEYWORDS or not (token[0].isalnum() or token[0] == "_")):
-                break
-            end = tokens[j][2]
-            j += 1
-        if end is not None:
-            return text[tokens[i][1] : end]
-    return None

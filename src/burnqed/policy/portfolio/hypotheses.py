@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from itertools import islice, product
 
 from burnqed.policy.candidates import Rated
-from burnqed.policy.portfolio.reading import IDENT, Reading, Shape, premises, shape_of, strip_brackets
+from burnqed.policy.names import IDENT
+from burnqed.policy.portfolio.reading import Reading, Said, premises
 
 _MOST = 6  # hypotheses of one kind that are looked at, the latest first
 
@@ -18,9 +19,7 @@ def taking_apart(r: Reading) -> Iterator[Rated]:
     for name, shape in _latest(r):
         match shape.kind:
             case "and" | "exists":
-                pattern = _pattern(r, shape, set())
-                if pattern:
-                    apart.append(f"obtain {pattern} := {name}")
+                apart.append(f"obtain {_pattern(r, shape, set())} := {name}")
             case "or":
                 yield f"rcases {name} with {name} | {name}", -0.9
                 yield f"rcases {name} with {name} | {name} <;> simp_all", -1.6
@@ -53,30 +52,22 @@ def _renumbered(steps: list[str]) -> list[str]:
     return out
 
 
-def _pattern(r: Reading, shape: Shape, used: set[str]) -> str:
+def _pattern(r: Reading, shape: Said, used: set[str]) -> str:
     """The nested ⟨…⟩ that takes a conjunction or an ∃ apart all the way."""
     parts: list[str] = []
     while True:
         if shape.kind == "and":
-            parts.append(_leaf(r, shape_of(shape.left), used))
-            shape = shape_of(shape.right)
+            first, shape = shape.parts
+            parts.append(_leaf(r, first, used))
         elif shape.kind == "exists":
-            head, _, body = shape.left.partition(",")
-            names = IDENT.findall(head.split(":")[0].replace("∃", ""))
-            if not names or any(mark in head for mark in "∈<≤>≥"):
-                parts += [_new(r, n, used) for n in names[:1]]
-                parts.append(_new(r, "h", used))
-                if not names:
-                    return ""
-            else:
-                parts += [_new(r, n, used) for n in names]
-            shape = shape_of(body)
+            parts.append(_new(r, shape.name if IDENT.fullmatch(shape.name) else "x", used))
+            shape = shape.parts[1]
         else:
             parts.append(_leaf(r, shape, used))
             return f"⟨{', '.join(parts)}⟩"
 
 
-def _leaf(r: Reading, shape: Shape, used: set[str]) -> str:
+def _leaf(r: Reading, shape: Said, used: set[str]) -> str:
     if shape.kind in ("and", "exists"):
         return _pattern(r, shape, used)
     return _new(r, "h", used)
@@ -95,9 +86,9 @@ def applying(r: Reading) -> Iterator[Rated]:
     heads = set(IDENT.findall(r.target))
     for i, (name, shape) in enumerate(_latest(r)):
         lower = 0.15 * i
-        binders, conclusion = premises(r.facts[name])
+        binders, conclusion = premises(shape)
         if binders:
-            fits = bool(heads & set(IDENT.findall(conclusion)))
+            fits = conclusion is not None and bool(heads & set(IDENT.findall(conclusion.text)))
             yield f"apply {name}", (-1.6 if fits else -2.8) - lower
             yield f"apply {name} <;> simp_all", (-2.6 if fits else -3.6) - lower
         elif shape.kind in ("and",):
@@ -113,8 +104,8 @@ def rewriting(r: Reading) -> Iterator[Rated]:
     """Equations used in both directions, here and in other hypotheses."""
     for i, (name, shape) in enumerate(_latest(r)):
         lower = 0.2 * i
-        _, conclusion = premises(r.facts[name])
-        kind = shape.kind if shape.kind in ("eq", "iff") else shape_of(conclusion).kind
+        _, conclusion = premises(shape)
+        kind = conclusion.kind if conclusion else "false"
         if kind not in ("eq", "iff"):
             if shape.kind not in ("and", "or", "exists", "forall", "implies"):
                 yield f"simp at {name}", -3.2 - lower
@@ -131,7 +122,7 @@ def rewriting(r: Reading) -> Iterator[Rated]:
                 yield f"rw [{name}] at {other}", -3.6 - lower
 
 
-def _is_variable(r: Reading, shape: Shape) -> bool:
+def _is_variable(r: Reading, shape: Said) -> bool:
     names = {v.name for v in r.variables}
     return shape.left in names or shape.right in names
 
@@ -141,7 +132,7 @@ def instances(r: Reading) -> Iterator[Rated]:
     for i, (name, shape) in enumerate(_latest(r)):
         if shape.kind != "forall":
             continue
-        binders, _ = premises(r.facts[name])
+        binders, _ = premises(shape)
         count = 0
         while count < len(binders) and binders[count].name is not None:
             count += 1
@@ -163,12 +154,12 @@ def instances(r: Reading) -> Iterator[Rated]:
 
 def _terms(r: Reading, type: str) -> list[str]:
     """What might go into a ∀: arguments of functions in the target, variables, small numbers."""
-    found = [strip_brackets(t) for t in re.findall(r"(?<=\w )(\d+|\([^()]+\))(?=[\s)]|$)", r.target)]
+    found = [t.strip("()") for t in re.findall(r"(?<=\w )(\d+|\([^()]+\))(?=[\s)]|$)", r.target)]
     found = [t if t.isdigit() else f"({t})" for t in found if ":" not in t and "fun" not in t]
     names = [v.name for v in r.variables if not type or v.type == type]
     numbers = ["0", "1", "2"] if type in ("", "Nat", "Int", "Rat") else []
     return list(dict.fromkeys([*names[:3], *found[:4], *numbers]))
 
 
-def _latest(r: Reading) -> list[tuple[str, Shape]]:
+def _latest(r: Reading) -> list[tuple[str, Said]]:
     return list(r.fact_shapes.items())[::-1][:_MOST]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from burnqed.policy.candidates import Rated
-from burnqed.policy.portfolio.reading import Reading, premises, shape_of
+from burnqed.policy.portfolio.reading import Reading, premises
 
 
 def listings(r: Reading) -> Iterator[Rated]:
@@ -32,12 +32,12 @@ def listings(r: Reading) -> Iterator[Rated]:
 
 def _property(r: Reading, name: str) -> tuple[str, str, str] | None:
     """`h : ∀ x, x ∈ S ↔ p x`: the hypothesis, x, and p x."""
-    for fact, type in r.facts.items():
-        binders, rest = premises(type)
-        shape = shape_of(rest)
-        if len(binders) == 1 and shape.kind == "iff" and shape.left == f"{binders[0].name} ∈ {name}":
-            assert binders[0].name is not None
-            return fact, binders[0].name, shape.right
+    for fact, said in r.fact_shapes.items():
+        binders, rest = premises(said)
+        if len(binders) != 1 or rest is None or rest.kind != "iff":
+            continue
+        if binders[0].name is not None and rest.left == f"{binders[0].name} ∈ {name}":
+            return fact, binders[0].name, rest.right
     return None
 
 

@@ -12,7 +12,7 @@ from itertools import combinations
 from math import prod
 
 from burnqed.policy.candidates import Rated
-from burnqed.policy.portfolio.reading import Reading, Shape, Variable, is_numeral, shape_of
+from burnqed.policy.portfolio.reading import Reading, Said, Variable, is_numeral
 
 _SEARCH_SPACE = 12_000  # cases that the kernel is asked to look at
 _MOST_VALUES = 12  # of a variable that is split into its values
@@ -265,20 +265,20 @@ def _is_positive(r: Reading, v: Variable) -> bool:
     return False
 
 
-def _upwards(shape: Shape) -> tuple[str, str]:
+def _upwards(shape: Said) -> tuple[str, str]:
     """The lower and the higher side of an inequality; two empty texts for anything else."""
     if shape.kind in ("lt", "le"):
         return shape.left, shape.right
     return (shape.right, shape.left) if shape.kind in ("gt", "ge") else ("", "")
 
 
-def _conjuncts(r: Reading) -> list[Shape]:
-    found: list[Shape] = []
+def _conjuncts(r: Reading) -> list[Said]:
+    found: list[Said] = []
     todo = list(r.fact_shapes.values())
     while todo:
         shape = todo.pop()
         if shape.kind == "and":
-            todo += [shape_of(shape.left), shape_of(shape.right)]
+            todo += shape.parts
         else:
             found.append(shape)
     return found

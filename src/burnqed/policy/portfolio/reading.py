@@ -1,44 +1,60 @@
-"""What a goal's text says: its shape, its variables, its hypotheses, the terms in it.
-
-Lean's own terms are not at hand here, only what it prints. A misreading costs one rejected tactic and
-nothing else, so the reading is simple: brackets, binders, and the connectives by their precedence.
-"""
+"""One goal as the rules see it: what Lean says of it (`core.facts`), and the texts that it is about."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import cached_property
+from operator import itemgetter
 
-from burnqed.core.types import Goal, Hypothesis
+from burnqed.core.facts import Data, Form, Known
+from burnqed.core.types import Goal
+from burnqed.policy.names import IDENT, mentions
+from burnqed.policy.portfolio.text_facts import facts_of_text
 
-_IDENT = r"[^\W\d][\w'!?₀-₉✝]*(?:\.[^\W\d][\w'!?₀-₉]*|\.\d+)*"
-TOKEN = re.compile(rf"{_IDENT}|\d+|::|\+\+|&&|\|\||==|!=|>>>|<<<|\S")
-IDENT = re.compile(_IDENT)
-_OPEN, _CLOSE = "([{⟨", ")]}⟩"
-_BINDERS = ("∀", "∃", "fun", "λ", "∃!")
-# By precedence, the loosest first; → is right associative, and so are ∨ and ∧.
-_CONNECTIVES = (("↔", "iff"), ("→", "implies"), ("∨", "or"), ("∧", "and"))
-_RELATIONS = {
-    "=": "eq", "≠": "ne", "≤": "le", "<": "lt", "≥": "ge", ">": "gt", "∣": "dvd", "∈": "mem",
-    "∉": "not_mem", "⊆": "subset", "~": "perm", "==": "beq", "<+": "sublist",
-}  # fmt: skip
-_PROP_MARKS = frozenset("=≠≤<≥>∣∈∉↔∧∨¬∃∀⊆~")
-KEYWORDS = frozenset({
-    "fun", "if", "then", "else", "let", "have", "match", "with", "in", "do", "show", "from", "by", "at",
-})  # fmt: skip
-_UNIVERSE = re.compile(r"u_\d+")
-_NO_CONSTANTS = KEYWORDS | {"Type", "Prop", "Sort", "True", "False", "true", "false"}
+_MOST_DIGITS = 6  # of a numeral that rules compute with
+
+
+def on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
-    """The outermost connective or relation, and what stands on its sides."""
+class Said:
+    """A proposition or a part of one: its form, and the text that has its place."""
 
-    kind: str
-    left: str = ""
-    right: str = ""
+    form: Form
+    whole: str
+
+    @property
+    def kind(self) -> str:
+        return self.form.kind
+
+    @property
+    def text(self) -> str:
+        """As it prints, on one line; empty where Lean does not print it."""
+        if self.form.start is None:
+            return self.form.apart or ""
+        return on_one_line(self.whole[self.form.start : self.form.stop])
+
+    @property
+    def parts(self) -> tuple[Said, ...]:
+        return tuple(Said(part, self.whole) for part in self.form.parts)
+
+    @property
+    def left(self) -> str:
+        """Of two sides the first; or what a ¬ denies."""
+        return self.parts[0].text if self.form.parts else ""
+
+    @property
+    def right(self) -> str:
+        return self.parts[1].text if len(self.form.parts) > 1 else ""
+
+    @property
+    def name(self) -> str:
+        """Of a ∀'s or ∃'s variable."""
+        return self.form.name or "_"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,29 +62,26 @@ class Binder:
     """A ∀-variable or a premise that `intro` would take; a premise has no name."""
 
     name: str | None
-    type: str
+    said: Said
+
+    @property
+    def type(self) -> str:
+        return self.said.text
 
 
-def shape_of(text: str) -> Shape:
-    """The shape of a proposition."""
-    text = strip_brackets(" ".join(text.split()))
-    if text.startswith("∀"):
-        return Shape("forall", text)
-    if text.startswith("∃"):
-        return Shape("exists", text)
-    if text == "False":
-        return Shape("false")
-    for mark, kind in _CONNECTIVES:
-        at = _top_level(text, (mark,))
-        if at is not None:
-            return Shape(kind, text[: at[0]].strip(), text[at[0] + len(mark) :].strip())
-    if text.startswith("¬"):
-        return Shape("not", text[1:].strip())
-    at = _top_level(text, tuple(_RELATIONS))
-    if at is not None:
-        mark = at[1]
-        return Shape(_RELATIONS[mark], text[: at[0]].strip(), text[at[0] + len(mark) :].strip())
-    return Shape("other", text)
+def premises(said: Said) -> tuple[list[Binder], Said | None]:
+    """The ∀-variables and premises in front, as `intro` would take them, and what is left.
+
+    Nothing is left, which is to say False, of a ¬.
+    """
+    binders: list[Binder] = []
+    while said.kind in ("forall", "implies"):
+        first, rest = said.parts
+        binders.append(Binder(said.name if said.kind == "forall" else None, first))
+        said = rest
+    if said.kind == "not":
+        return [*binders, Binder(None, said.parts[0])], None
+    return binders, said
 
 
 def is_numeral(text: str) -> bool:
@@ -76,114 +89,14 @@ def is_numeral(text: str) -> bool:
     return text.isdecimal() and len(text) < 20
 
 
-def strip_brackets(text: str) -> str:
-    """Without brackets around the whole of it."""
-    while text.startswith("(") and text.endswith(")"):
-        depth = 0
-        for i, char in enumerate(text):
-            depth += (char in _OPEN) - (char in _CLOSE)
-            if depth == 0 and i < len(text) - 1:
-                return text
-        text = text[1:-1].strip()
-    return text
-
-
-def _top_level(text: str, marks: Sequence[str]) -> tuple[int, str] | None:
-    """Where the first of these operators stands outside brackets and before any binder's body."""
-    depth = 0
-    for token in TOKEN.finditer(text):
-        word = token.group()
-        if word in _OPEN:
-            depth += 1
-        elif word in _CLOSE:
-            depth -= 1
-        elif depth == 0 and word in _BINDERS and token.start() > 0:
-            return None
-        elif depth == 0 and word in marks:
-            return token.start(), word
-    return None
-
-
-def premises(text: str) -> tuple[list[Binder], str]:
-    """The ∀-variables and premises in front, as `intro` would take them, and what is left."""
-    binders: list[Binder] = []
-    rest = strip_brackets(" ".join(text.split()))
-    while len(binders) < 40:
-        if rest.startswith("∀"):
-            comma = _comma(rest)
-            if comma is None:
-                break
-            binders += _binder_group(rest[1:comma].strip())
-            rest = rest[comma + 1 :].strip()
-            continue
-        shape = shape_of(rest)
-        if shape.kind == "implies":
-            binders.append(Binder(None, shape.left))
-            rest = shape.right
-        elif shape.kind == "not":
-            binders.append(Binder(None, shape.left))
-            return binders, "False"
-        else:
-            break
-    return binders, rest
-
-
-def _comma(text: str) -> int | None:
-    depth = 0
-    for i, char in enumerate(text):
-        depth += (char in _OPEN) - (char in _CLOSE)
-        if depth == 0 and char == ",":
-            return i
-    return None
-
-
-_BINDING = re.compile(r"(?:fun|λ|∀|∃!?)\s+([^,=↦]*)")
-# Names in front of what is said about them: `x y : Nat`, `x ∈ s`, `(x y : Nat) (h : p)`, `x y`.
-_NAMES = re.compile(rf"(?:^|[({{\[⦃])\s*({_IDENT}(?:\s+{_IDENT})*)\s*(?=[:∈∉<≤>≥≠]|$)")
-_NAMING = re.compile(rf"\b(?:if|let|have)\s+({_IDENT})\s*[:←]")  # `if h : p then`, `let x := a`
-_PATTERN = re.compile(r"(?<!\|)\|\s([^|=]+)=>")  # of an arm of `match`
-_FIELD = re.compile(r"\s*:=")  # behind the name of one, in `{ fst := a }`
-
-
-def _binder_group(text: str) -> list[Binder]:
-    """`(x y : Nat) (h : p)`, `x y`, `x ∈ s`, `x < n`, `[inst : C]`."""
-    found: list[Binder] = []
-    depth, start = 0, 0
-    if not text.startswith(tuple("({[⦃")):
-        match = re.match(r"([^\s]+) (∈|<|≤|>|≥|≠|∉) (.*)", text)
-        if match:
-            return [Binder(match[1], ""), Binder(None, f"{match[1]} {match[2]} {match[3]}")]
-        names, _, type = text.partition(":")
-        return [Binder(name, type.strip()) for name in names.split()]
-    for i, char in enumerate(text):
-        if char in "({[⦃":
-            start = i if depth == 0 else start
-            depth += 1
-        elif char in ")}]⦄":
-            depth -= 1
-            if depth == 0:
-                names, _, type = text[start + 1 : i].partition(" : ")
-                if not type:
-                    found.append(Binder(None, names))
-                found += [Binder(name, type.strip()) for name in names.split()] if type else []
-    return found
-
-
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A hypothesis that is data."""
+    """A hypothesis that is data; `head` is what its type is of, `inductive` if that has cases."""
 
     name: str
     type: str
-
-    @property
-    def head(self) -> str:
-        """What its type is of: `List` of `List Nat`; a function's is not the type of its argument."""
-        if _top_level(self.type, ("→",)):
-            return "Function"
-        if _top_level(self.type, ("×",)):
-            return "Prod"
-        return self.type.split(maxsplit=1)[0] if self.type else ""
+    head: str
+    inductive: bool
 
 
 class Reading:
@@ -191,49 +104,51 @@ class Reading:
 
     def __init__(self, goal: Goal) -> None:
         self.goal = goal
-        self.target = " ".join(goal.target.split())
-        self.shape = shape_of(self.target)
+        self.known = goal.facts or facts_of_text(goal)
+        self.target = on_one_line(goal.target)
+        self.shape = Said(self.known.target.form, goal.target)
         self.unnamed = [h for h in goal.hypotheses if h.inaccessible]
 
     @cached_property
-    def _named(self) -> list[Hypothesis]:
-        latest = {h.name: h for h in self.goal.hypotheses}
-        return [h for h in latest.values() if not h.inaccessible and "✝" not in h.name]
-
-    @cached_property
-    def _kinds(self) -> dict[str, str]:
-        return {h.name: " ".join(h.type.split()) for h in self._named}
+    def _named(self) -> dict[str, tuple[str, Known]]:
+        """The latest of each name: how it prints, and what is known of it."""
+        both = zip(self.goal.hypotheses, self.known.hypotheses, strict=True)
+        latest = {h.name: (h, known) for h, known in both}
+        return {
+            name: (h.type, known)
+            for name, (h, known) in latest.items()
+            if not h.inaccessible and "✝" not in name
+        }
 
     @cached_property
     def variables(self) -> list[Variable]:
-        return [Variable(n, t) for n, t in self._kinds.items() if not self.is_proposition(t)]
+        found = []
+        for name, (type, known) in self._named.items():
+            if known.proposition is None:
+                data = known.data or Data("")
+                found.append(Variable(name, on_one_line(type), data.head, data.inductive))
+        return found
 
     @cached_property
     def facts(self) -> dict[str, str]:
         """The hypotheses that are propositions, by name."""
-        return {n: t for n, t in self._kinds.items() if self.is_proposition(t)}
+        return {name: on_one_line(self._named[name][0]) for name in self.fact_shapes}
 
     @cached_property
-    def fact_shapes(self) -> dict[str, Shape]:
-        return {name: shape_of(type) for name, type in self.facts.items()}
+    def fact_shapes(self) -> dict[str, Said]:
+        return {
+            name: Said(known.proposition.form, type)
+            for name, (type, known) in self._named.items()
+            if known.proposition is not None
+        }
 
-    def is_proposition(self, type: str) -> bool:
-        if type in ("Prop", "Type") or type.startswith(("Type", "Sort")):
-            return False
-        if any(char in _PROP_MARKS for char in type):
-            return True
-        head = (IDENT.match(type) or [""])[0]
-        own = self._kinds.get(head)
-        if own is not None:
-            return own == "Prop" or own.endswith("→ Prop")
-        return head in ("True", "False") or head.rpartition(".")[2] in PREDICATES
-
-    def fresh(self, wanted: str, used: Collection[str] = ()) -> str:
+    def fresh(self, wanted: str, used: Collection[str] = (), mark: str = "") -> str:
         """A name that nothing in the context has yet, nor any of `used`."""
         taken = {h.name for h in self.goal.hypotheses} | set(used)
         if wanted not in taken:
             return wanted
-        return next(f"{wanted}{i}" for i in range(1, 1000) if f"{wanted}{i}" not in taken)
+        numbered = (f"{wanted}{mark}{i}" for i in range(1, 1000))
+        return next(name for name in numbered if name not in taken)
 
     def of_type(self, *heads: str) -> list[Variable]:
         return [v for v in self.variables if v.head in heads]
@@ -244,56 +159,37 @@ class Reading:
 
     @cached_property
     def numerals(self) -> list[int]:
-        """Numbers written in the goal, the smallest first; those of more than six digits left out."""
-        found = {int(t) for t in re.findall(r"(?<![\w.])\d{1,6}(?![\w.])", self.all_text)}
-        return sorted(found)
+        """Numbers written in the goal, the smallest first; those of many digits left out."""
+        stated = [known.proposition for _, known in self._named.values()]
+        found = [n for one in (*stated, self.known.target) if one for n in one.numerals]
+        return sorted({n for n in found if n < 10**_MOST_DIGITS})
 
     @cached_property
     def binders(self) -> list[Binder]:
         """What `intro` would take of the target."""
-        return premises(self.target)[0]
+        return premises(self.shape)[0]
 
     @cached_property
-    def bound(self) -> frozenset[str]:
-        """Names that are bound in the target: no tactic can say them yet."""
-        groups = [names for group in _BINDING.findall(self.target) for names in _NAMES.findall(group)]
-        arms = [word for arm in _PATTERN.findall(self.target) for word in IDENT.findall(arm)]
-        return frozenset([
-            *(b.name for b in self.binders if b.name),
-            *(name for names in groups for name in names.split()),
-            *_NAMING.findall(self.target),
-            *(word for word in arms if "." not in word),  # with a dot it is a constructor
-        ])  # fmt: skip
+    def constants(self) -> dict[str, str]:
+        """Definitions as the target names them, each with an application to say, or nothing.
 
-    @cached_property
-    def constants(self) -> list[str]:
-        """Names in the target that are neither hypotheses nor bound nor keywords."""
-        local = set(self._kinds) | {h.name for h in self.goal.hypotheses} | self.bound
-        types = {v.name: v.head for v in self.variables}
-        found: dict[str, None] = {}
+        What stands behind a notation is left out: it is seldom worth unfolding.
+        """
+        places: dict[str, int] = {}
         for match in IDENT.finditer(self.target):
-            word = match.group()
-            head, *_ = path = word.split(".")
-            # Behind a dot it is a field, and the name of its constant is not in the text; behind a
-            # question mark it is what is to be found.
-            if self.target[max(0, match.start() - 1)] in ".?" or _FIELD.match(self.target, match.end()):
-                continue
-            if word in _NO_CONSTANTS or "✝" in word:
-                continue
-            if head in types and head != word:
-                for field in path[1:]:
-                    if not field.isdecimal():
-                        found[f"{types[head]}.{field}"] = None  # `t.height` of a `t : Tree α`
-            elif _UNIVERSE.fullmatch(word) or {word, head} & local:
-                continue
-            elif len(word) > 1:
-                found[word] = None
-                if len(path) > 2 and path[-2][0].islower():
-                    found[".".join([*path[:-2], path[-1]])] = None  # `Tree.leaf.height`
-        return list(found)
+            places.setdefault(match.group().rpartition(".")[2], match.end())
+        written = [
+            (places[last], one)
+            for one in self.known.target.definitions
+            if (last := one.name.rpartition(".")[2]) in places
+        ]
+        return {
+            one.name: "" if one.start is None else on_one_line(self.goal.target[one.start : one.stop])
+            for _, one in sorted(written, key=itemgetter(0))
+        }
 
     def mentions(self, name: str, text: str) -> bool:
-        return any(t == name or t.startswith(name + ".") for t in TOKEN.findall(text))
+        return mentions(name, text)
 
     @property
     def arithmetic(self) -> bool:
@@ -308,10 +204,3 @@ class Reading:
         return not any(self.mentions(v.name, self.target) for v in self.variables) and not any(
             self.mentions(h.name, self.target) for h in self.unnamed
         )
-
-
-PREDICATES = frozenset({
-    "Nodup", "Pairwise", "Perm", "Sublist", "IsPrefix", "IsSuffix", "IsInfix", "Coprime", "WF",
-    "WellFounded", "Nonempty", "Injective", "Surjective", "Sorted", "Even", "Odd", "Prime", "Subset",
-    "Disjoint", "Acc", "Equiv", "Mem", "LawfulBEq", "Inhabited",
-})  # fmt: skip

@@ -8,7 +8,7 @@ from itertools import combinations
 
 from burnqed.policy.candidates import Rated
 from burnqed.policy.portfolio.automation import definitions
-from burnqed.policy.portfolio.reading import Reading, Shape, Variable, is_numeral, premises
+from burnqed.policy.portfolio.reading import Reading, Said, Variable, is_numeral
 
 _INDUCTIVE = {
     "Nat": "induction {v} with\n| zero => ?_\n| succ {v} {ih} => ?_",
@@ -24,12 +24,12 @@ _CASES = {
     "Except": "cases {v} with\n| error {x} => ?_\n| ok {x} => ?_",
 }
 
-_NOT_INDUCTIVE = ("Prop", "Type", "Sort", "Rat")
+_OTHERS = ("Rat", "Prod")
 
 
 def introductions(r: Reading) -> Iterator[Rated]:
     """All ∀-variables and premises at once, or only the first."""
-    binders, rest = premises(r.target)
+    binders = r.binders
     if not binders:
         if r.shape.kind == "other" and "." in r.target.split(" ")[0]:
             yield f"intro {r.fresh('x')}", -3.6  # a definition that unfolds to a ∀, perhaps
@@ -37,7 +37,8 @@ def introductions(r: Reading) -> Iterator[Rated]:
     names: list[str] = []
     for binder in binders:
         wanted = binder.name or "h"
-        names.append(r.fresh("x" if "✝" in wanted or wanted == "_" else wanted, names))
+        mark = "_" if binder.name else ""  # as Lean prints variables that share a name
+        names.append(r.fresh("x" if "✝" in wanted or wanted == "_" else wanted, names, mark))
     yield f"intro {' '.join(names)}", 0.6
     if len(names) > 1:
         yield f"intro {names[0]}", -2.2
@@ -45,7 +46,7 @@ def introductions(r: Reading) -> Iterator[Rated]:
         first = next((i for i, b in enumerate(binders) if b.type.startswith(("Nat", "List"))), None)
         if first is not None and first + 1 < len(names):
             yield f"intro {' '.join(names[: first + 1])}", -1.6
-    if rest == "False" and r.shape.kind == "not":
+    if r.shape.kind == "not":
         yield f"intro {names[0]}; simp_all", -1.8
 
 
@@ -65,7 +66,7 @@ def splits(r: Reading) -> Iterator[Rated]:
             yield from _by_cases_of(r, r.shape.left)
         case "exists":
             yield from _witnesses(r)
-        case "ne" | "not_mem":
+        case "ne":
             yield f"intro {r.fresh('h')}", -0.6
         case "eq":
             if r.shape.left.startswith(("(", "⟨")):
@@ -105,8 +106,7 @@ def _conditions(r: Reading) -> Iterator[Rated]:
 
 def _witnesses(r: Reading) -> Iterator[Rated]:
     """Terms of the goal, and small numbers, as what is said to exist."""
-    binder = re.match(r"∃!? ?\(?([^\s,:]+)(?: : ([^,)]+))?", r.target)
-    type = (binder[2] or "").strip() if binder else ""
+    type = r.shape.parts[0].text
     terms = [v.name for v in r.variables if not type or v.type == type]
     if type in ("", "Nat", "Int"):
         numbers = [v.name for v in r.of_type("Nat", "Int")]
@@ -150,7 +150,7 @@ def inductions(r: Reading) -> Iterator[Rated]:
         if _may_be_inductive(v):
             yield f"induction {v.name}", -2.0 + weight
             yield f"cases {v.name}", -3.2 + weight
-        if "×" in v.type and "→" not in v.type:
+        if v.head == "Prod":
             yield f"obtain ⟨{r.fresh('x')}, {r.fresh('y')}⟩ := {v.name}", -1.6 + weight
 
 
@@ -178,13 +178,8 @@ def _finished(step: str, pack: str, weight: float) -> Iterator[Rated]:
 
 
 def _may_be_inductive(v: Variable) -> bool:
-    """Whether it looks like data of somebody's own type."""
-    return (
-        v.head not in (*_INDUCTIVE, *_CASES, *_NOT_INDUCTIVE)
-        and "→" not in v.type
-        and "×" not in v.type
-        and v.type[:1].isupper()
-    )
+    """Whether it is data of a type that has cases, and none of those that have rules of their own."""
+    return v.inductive and v.head not in (*_INDUCTIVE, *_CASES, *_OTHERS)
 
 
 def _names(r: Reading, v: Variable) -> dict[str, str]:
@@ -206,7 +201,7 @@ def later_start(r: Reading) -> Iterator[Rated]:
             yield f"{step}\nclear {name}", -3.0
 
 
-def _lower_bound(r: Reading, shape: Shape) -> tuple[str, int] | None:
+def _lower_bound(r: Reading, shape: Said) -> tuple[str, int] | None:
     nats = {v.name for v in r.of_type("Nat")}
     if shape.kind in ("le", "lt") and shape.right in nats and is_numeral(shape.left):
         start = int(shape.left) + (shape.kind == "lt")

@@ -6,7 +6,6 @@ embedded Lean comes with the package: nobody waits for it before the first proof
 
 from __future__ import annotations
 
-import asyncio
 import hashlib
 import json
 import re
@@ -17,10 +16,11 @@ from pathlib import Path
 
 from burnqed.core.cache import cache_root, lock
 from burnqed.core.errors import CorruptError
-from burnqed.core.runs import publish
+from burnqed.core.files import publish
 from burnqed.core.types import LibraryConstant, Negation, Theorem
-from burnqed.lean import protocol, rules
+from burnqed.lean import rules
 from burnqed.lean.embedded.progress import Progress
+from burnqed.lean.library import read_imports, read_theorems
 from burnqed.lean.pool import Pool, run_sync
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Toolchain
@@ -28,8 +28,6 @@ from burnqed.policy.ranked.files import SHIPPED
 from burnqed.policy.ranked.patterns import usable
 
 _FORMAT = 4  # rises when other theorems are kept, or are kept otherwise
-_PAGE = 250
-_PAGE_SECONDS = 300.0
 _SAYABLE = re.compile(r"[^\W\d][\w.'!?]*")  # a name that stands in a tactic as it is
 _COLUMNS = ("name", "module", "statement")
 _PATTERN = "pattern"
@@ -138,21 +136,9 @@ def ensure_library(path: Path, spec: LaunchSpec, workers: int | None, progress: 
 async def read_from_lean(spec: LaunchSpec, workers: int | None, progress: Progress) -> Library:
     """Every theorem of every loaded module, with its statement as it prints."""
     async with Pool(spec, workers) as pool:
-        first = await _page(pool, 0)
-        progress.stage("reading the library", first.total)
-        done = len(first.theorems)
-
-        async def page(offset: int) -> protocol.TheoremPage:
-            nonlocal done
-            found = await _page(pool, offset)
-            done += len(found.theorems)
-            progress.at(done)
-            return found
-
-        rest = await asyncio.gather(*map(page, range(_PAGE, first.total, _PAGE)))
-        every = [one for found in (first, *rest) for one in found.theorems]
+        every = await read_theorems(pool, progress=progress)
         theorems = [one for one in every if _may_be_said(one.name)]
-        imports = await _imports(pool)
+        imports = await read_imports(pool)
         names = tuple(one.name for one in theorems)
         progress.stage("asking what grind can use", len(names))
         used = await usable(pool, names, progress.at)
@@ -173,24 +159,6 @@ def _may_be_said(name: str) -> bool:
     if _SAYABLE.fullmatch(name) is None or name.rpartition(".")[2].startswith("inst"):
         return False
     return not any(rules.violations(name))
-
-
-async def _page(pool: Pool, offset: int) -> protocol.TheoremPage:
-    async with pool.lease() as worker:
-        line = protocol.qed_theorems(offset=offset, limit=_PAGE)
-        return protocol.read_theorems(await worker.request(line, timeout=_PAGE_SECONDS))
-
-
-async def _imports(pool: Pool) -> dict[str, tuple[str, ...]]:
-    async with pool.lease() as worker:
-        described = await worker.request(protocol.request_line("env.describe"))
-        protocol.raise_if_refused(described)
-        found = {}
-        for module in described["modules"]:
-            read = await worker.request(protocol.request_line("env.module_read", module=module))
-            protocol.raise_if_refused(read)
-            found[module] = tuple(read["imports"])
-    return found
 
 
 def write_library(path: Path, library: Library) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -30,12 +31,6 @@ class Found:
 
     place: int
     strength: float
-
-
-@dataclass(frozen=True, slots=True)
-class _Postings:
-    places: np.typing.NDArray[np.int32]
-    gains: Floats
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,14 +69,26 @@ class Bags:
         return found
 
 
+@dataclass(frozen=True)
 class Shared:
-    """The words of a library's statements, looked up from the side of the words."""
+    """The words of a library's statements, looked up from the side of the words.
 
-    def __init__(self, library: Library) -> None:
+    The postings of word `i` are entries `starts[i]` to `starts[i + 1]` of `places` and `gains`.
+    """
+
+    words: tuple[str, ...]
+    rare: np.typing.NDArray[np.float64]
+    starts: np.typing.NDArray[np.int64]
+    places: np.typing.NDArray[np.int32]
+    postings: Floats
+    lemmas: Bags
+
+    @classmethod
+    def of(cls, library: Library) -> Shared:
         counted = [Counter(words_of(statement)) for statement in library.statements]
         held = Counter(word for one in counted for word in one)
         total = len(counted)
-        self.rarity = {w: float(np.log1p((total - n + 0.5) / (n + 0.5))) for w, n in held.items()}
+        rarity = {w: float(np.log1p((total - n + 0.5) / (n + 0.5))) for w, n in held.items()}
         lengths = np.array([sum(one.values()) for one in counted], dtype=np.float32)
         relative = (
             1 - _LENGTH + _LENGTH * lengths / max(float(lengths.mean()), 1.0) if total else lengths
@@ -91,16 +98,33 @@ class Shared:
             for word, count in one.items():
                 gain = count * (_SATURATION + 1) / (count + _SATURATION * float(relative[place]))
                 collected[word][0].append(place)
-                collected[word][1].append(gain * self.rarity[word])
-        self._postings = {
-            word: _Postings(np.array(places, dtype=np.int32), np.array(gains, dtype=np.float32))
-            for word, (places, gains) in collected.items()
-        }
-        self.size = total
-        self.lemmas = Bags.of(
-            [*rows_of(one, self.rarity), *_rows_of_name(name)]
+                collected[word][1].append(gain * rarity[word])
+        postings = collected.values()
+        lemmas = Bags.of(
+            [*rows_of(one, rarity), *_rows_of_name(name)]
             for one, name in zip(counted, library.names, strict=True)
         )
+        return cls(
+            words=tuple(rarity),
+            rare=np.array(list(rarity.values()), np.float64),
+            starts=np.cumsum([0, *(len(places) for places, _ in postings)]),
+            places=np.array([place for places, _ in postings for place in places], np.int32),
+            postings=np.array([gain for _, gains in postings for gain in gains], np.float32),
+            lemmas=lemmas,
+        )
+
+    @property
+    def size(self) -> int:
+        """How many lemmas there are."""
+        return len(self.lemmas.starts) - 1
+
+    @cached_property
+    def rarity(self) -> dict[str, float]:
+        return dict(zip(self.words, self.rare.tolist(), strict=True))
+
+    @cached_property
+    def _number(self) -> dict[str, int]:
+        return {word: number for number, word in enumerate(self.words)}
 
     def gains(self, words: Counter[str]) -> Floats:
         """What each lemma shares with these words, 1 being about as much as there is to share."""
@@ -108,18 +132,19 @@ class Shared:
         most = 0.0
         for word, count in words.items():
             times = min(count, _TWICE)
-            if (postings := self._postings.get(word)) is not None:
-                found[postings.places] += times * postings.gains
+            if (number := self._number.get(word)) is not None:
+                own = slice(self.starts[number], self.starts[number + 1])
+                found[self.places[own]] += times * self.postings[own]
                 most += times * self.rarity[word]
         return found / max(most, 1e-6)
 
 
 class Retriever:
-    """Lemmas for states. Making one reads the whole library once."""
+    """Lemmas for states. Without `shared`, making one reads the whole library."""
 
     def __init__(self, library: Library, weights: Weights, shared: Shared | None = None) -> None:
         self.library = library
-        self.shared = shared or Shared(library)
+        self.shared = shared or Shared.of(library)
         self._asking, self._scale = weights.asking, float(weights.scale[0])
         learnt = bool(weights.offering.any())
         self._offered = self.shared.lemmas.sums(weights.offering) if learnt else None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection
 from functools import lru_cache
 
-from burnqed.policy.portfolio.reading import IDENT
+from burnqed.policy.names import IDENT
 from burnqed.policy.ranked.weights import SHAPE_ROWS
 from burnqed.policy.ranked.words import bucket
 

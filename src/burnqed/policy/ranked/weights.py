@@ -81,11 +81,11 @@ def save(directory: Path, weights: Weights, about: dict[str, Any]) -> None:
     """Weights in half precision, and a card that says what they are."""
     from safetensors.numpy import save as to_bytes
 
-    from burnqed.core.runs import publish
+    from burnqed.core.files import publish, publish_json
 
     publish(directory / WEIGHTS, to_bytes(_halves(weights)))
     card = {"kind": KIND, "format": FORMAT, **about}
-    publish(directory / CARD, json.dumps(card, indent=2, ensure_ascii=False) + "\n")
+    publish_json(directory / CARD, card)
 
 
 def load(directory: Path) -> Weights:

@@ -1,4 +1,4 @@
-"""What a bundle carries besides Lean: theorem sets, models, value models, each with its name there."""
+"""What goes into a bundle besides Lean: theorem sets, models and value models, each with a name."""
 
 from __future__ import annotations
 
@@ -21,17 +21,19 @@ _BYTES = {"": 10**6, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**2
 
 
 def part_bytes(text: str) -> int:
-    """`60MB`, `64MiB`, `1.5GB`, or a number of MB; 0 is no limit."""
+    """`60MB`, `64MiB`, `1.5GB`, or a number of MB; 0 means no limit."""
     match = re.fullmatch(r"(\d+(?:\.\d+)?)\s*(?:([kmg]i?)?b)?", text.strip().lower())
     if match is None or (match[2] is None and text.strip().lower().endswith("b")):
-        raise InputError(f"no size of parts: {text}", hint="such as 60MB or 64MiB; 0 is one file")
+        raise InputError(
+            f"--part-size {text} is not a size", hint="such as 60MB or 64MiB; 0 is one file"
+        )
     size = int(float(match[1]) * _BYTES[match[2] or ""])
     if 0 < size < _BYTES["m"]:
-        raise InputError(f"parts of {text} are too many", hint="at least 1MB")
+        raise InputError(f"--part-size {text} makes too many parts", hint="give at least 1MB")
     return size
 
 
-def carried(
+def items_of(
     sets: Sequence[str],
     models: Sequence[str],
     values: Sequence[Path],
@@ -39,7 +41,7 @@ def carried(
     *,
     every_benchmark: bool,
 ) -> list[Item]:
-    """All that was asked for, and perhaps every benchmark that is here."""
+    """The named sets and models, and on request every benchmark of this machine."""
     items = [*_sets(sets, every_benchmark, warn)]
     for model in models:
         items += (item for item in _model(model) if item not in items)
@@ -48,8 +50,8 @@ def carried(
     for item in items:
         if places.count(item.place) > 1:
             raise InputError(
-                f"two of what is carried would be the {item.kind} {item.name}",
-                hint="rename the folder or the file of one",
+                f"two items of the bundle would be the {item.kind} {item.name}",
+                hint="rename the folder or file of one",
             )
     return items
 
@@ -57,14 +59,14 @@ def carried(
 def _checked(name: str, given: str | Path) -> str:
     if not _NAME.fullmatch(name):
         raise InputError(
-            f"{given} would be called {name!r} there, which is no name",
-            hint="rename it: letters, digits, dots, - and _",
+            f"{given} would be called {name!r}, which is not a valid name",
+            hint="rename it: letters, digits, dots, - and _ are allowed",
         )
     return name
 
 
 def _files(place: str, folder: Path) -> dict[str, Path]:
-    """The files of a folder; a link counts as what it leads to."""
+    """The files of a folder. Links are followed."""
     found = [path for path in sorted(folder.rglob("*")) if path.is_file()]
     return {f"{place}/{path.relative_to(folder).as_posix()}": path for path in found}
 
@@ -78,7 +80,7 @@ def _sets(given: Sequence[str], every_benchmark: bool, warn: Warn) -> Iterator[I
         if isinstance(benchmark.origin, Packaged):
             continue  # it comes with burn-qed
         if name in asked:
-            load(benchmark)  # says how to get it if it is not here
+            load(benchmark)  # raises if it is missing, with a hint how to get it
         elif not every_benchmark or not is_here(benchmark) or not _usable(benchmark, warn):
             continue
         place = f"benchmarks/{name}.json"
@@ -89,8 +91,8 @@ def _sets(given: Sequence[str], every_benchmark: bool, warn: Warn) -> Iterator[I
         path = Path(text) if names.exists(text) else brought("sets", text)
         if path is None or not path.is_file():
             raise InputError(
-                f"there is no benchmark and no index {text}",
-                hint="`burn-qed data benchmarks` lists the names; `burn-qed data index` makes files",
+                f"{text} is neither a benchmark nor an index file",
+                hint="`burn-qed data benchmarks` lists benchmarks; `burn-qed data index` makes files",
             )
         read_index(path)
         name = _checked(path.stem, text)
@@ -113,7 +115,7 @@ def _usable(benchmark: Benchmark, warn: Warn) -> bool:
 
 
 def _model(given: str) -> Iterator[Item]:
-    """A model, and what it rests on."""
+    """A model, and the base of an adapter."""
     if given == smollm2.NAME:
         file, version = smollm2.gguf_file()
         place = smollm2.bundled_place(version)
@@ -125,7 +127,7 @@ def _model(given: str) -> Iterator[Item]:
     place = f"brought/models/{name}"
     if path.is_file():
         if path.suffix != ".gguf":
-            raise InputError(f"{path} is no model", hint="give a directory or a .gguf file")
+            raise InputError(f"{path} is not a model", hint="give a directory or a .gguf file")
         yield Item("model", name, place, {f"{place}/{path.name}": path})
         return
     if (path / names.ADAPTER).is_file():
@@ -133,8 +135,8 @@ def _model(given: str) -> Iterator[Item]:
         base, _ = names.find_base(path)
         if base != smollm2.NAME and names.exists(base):
             raise InputError(
-                f"the adapter {given} rests on {base}, a path that means nothing elsewhere",
-                hint=f"burn-qed export {given} --out DIR makes it one model; carry that",
+                f"the base of the adapter {given} is {base}, a path of this machine",
+                hint=f"burn-qed export {given} --out DIR merges the two; bundle that",
             )
         yield from _model(base)
     elif is_ranker(path):
@@ -146,13 +148,13 @@ def _model(given: str) -> Iterator[Item]:
 
 
 def _folder_name(path: Path) -> str:
-    """`nano` of runs/nano/best, of runs/nano and of nano.gguf."""
+    """`nano` for runs/nano/best, runs/nano and nano.gguf."""
     path = path.absolute()
     return path.parent.name if path.name == names.BEST else path.stem if path.is_file() else path.name
 
 
 def _value(given: Path) -> Item:
-    """A head, with the few lines that its training says of it."""
+    """A value model's head, with the result of its training."""
     directory = given if given.exists() else brought("values", str(given)) or given
     best = directory / names.BEST if (directory / names.BEST).is_dir() else directory
     read_json(best / "config.json")

@@ -1,0 +1,131 @@
+"""`burn-qed data build`: from sources to a training set, by a recipe."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import signal
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from burnqed.cli import tables
+from burnqed.cli.commands.data_prepare import print_prepared, watched
+from burnqed.cli.options import JsonOption
+from burnqed.cli.progress import CountedProgress, counted
+from burnqed.core.stopping import Stopping
+
+
+def build_command(
+    recipe: Annotated[
+        Path, typer.Argument(metavar="RECIPE.toml", help="Which sources, and what is done with them.")
+    ],
+    out: Annotated[
+        Path,
+        typer.Option("--out", metavar="DIR", help="The directory; one that is there is gone on with."),
+    ],
+    as_json: JsonOption = False,
+) -> None:
+    """Build a training set from its sources: fetch, validate, migrate, trace, re-extract, prepare.
+
+    A section [sources.NAME] of the recipe names a source. Lean files are traced. Whole proofs are
+    validated, migrated if that is due, and traced. Steps are validated, and their states extracted
+    again if that is due. What replays too rarely is left out. Then all of it is prepared together,
+    without the held-out sets.
+
+    DIR/data gets what `burn-qed data prepare` makes; DIR/theorems.json what the proofs of the
+    contrastive pool prove, as a set to search; DIR/report.json what came in and what was dropped, step
+    by step.
+
+    Ctrl-C keeps what is done. The same command goes on where it was stopped or killed. The same recipe
+    on the same sources gives the same files.
+
+    Examples:
+
+        burn-qed data build recipes/leandojo.toml --out data/leandojo
+
+        burn-qed train policy --data data/leandojo/data/tactic_pairs/train.jsonl --base nano --out M
+
+    Exit codes: 0 built, 2 bad input, or built without some rows that could not be read, 3 a source
+    could not be fetched, or Lean failed, 130 or 143 stopped by a signal.
+    """
+    from burnqed.prover.building import build, read_recipe
+
+    view = _View(shown=not as_json)
+    told = build(read_recipe(recipe), out, view)
+    if told is None:
+        typer.echo("stopped; the same command goes on", err=True)
+        raise typer.Exit(128 + view.signal)
+    for one in told["malformed"]:
+        tables.warn(f"{one['rows']} rows of {one['source']} cannot be read: see {out}/data/report.json")
+    if as_json:
+        typer.echo(json.dumps({"out": str(out), **told}, ensure_ascii=False))
+    else:
+        _print(told, out)
+    raise typer.Exit(2 if told["malformed"] else 0)
+
+
+class _View:
+    """Bars on stderr; Ctrl-C and SIGTERM stop."""
+
+    def __init__(self, shown: bool) -> None:
+        self._shown = shown
+        self._stop: Stopping | None = None
+
+    @property
+    def signal(self) -> signal.Signals:
+        came = self._stop.signal if self._stop else None
+        return came or signal.SIGTERM
+
+    def warn(self, problem: str) -> None:
+        tables.warn(problem)
+
+    def looking(self) -> AbstractContextManager[Callable[[int], None]]:
+        return counted("looking through the sources", None, self._shown)
+
+    def watch(self) -> _Watch:
+        self._stop = Stopping()
+        return _Watch(self._stop.event(), self._shown)
+
+    def preparing(self) -> AbstractContextManager[Callable[[str, int], None]]:
+        return watched(shown=self._shown)
+
+
+class _Watch:
+    def __init__(self, stop: asyncio.Event, shown: bool) -> None:
+        self.stop = stop
+        self._shown = shown
+
+    def warn(self, problem: str) -> None:
+        tables.warn(problem)
+
+    @contextmanager
+    def bar(self, label: str, total: int) -> Iterator[Callable[[Mapping[str, int]], None]]:
+        bar = CountedProgress(label, total, self._shown)
+        with bar.shown():
+            yield bar.add
+
+
+def _print(told: Mapping[str, Any], out: Path) -> None:
+    from burnqed.prover.building import DATA, REPORT, THEOREMS
+
+    table = tables.folding("source", "step", "of", "in", "out", "steps", "dropped because")
+    for name, some in told["sources"].items():
+        for one in some:
+            table.add_row(name, *_cells(one))
+    if "theorems" in told:
+        table.add_row("", *_cells({"step": "search set", "what": "theorems", **told["theorems"]}))
+    tables.console().print(table)
+    print_prepared(told["prepare"])
+    made = f"{out / DATA}" + (f" and {out / THEOREMS}" if "theorems" in told else "")
+    typer.echo(f"{made}: made; {out / REPORT} has it all")
+
+
+def _cells(one: Mapping[str, Any]) -> list[str]:
+    dropped = ", ".join(f"{why} {count:,}" for why, count in one["dropped"].items())
+    step = f"{one['step']}: {one['verdict']}" if "verdict" in one else one["step"]
+    steps = f"{one['steps']:,}" if "steps" in one else ""
+    return [step, one["what"], f"{one['in']:,}", f"{one['out']:,}", steps, dropped]

@@ -1,0 +1,212 @@
+"""The command that is shown for a stage does the same: parsed, it asks for what the stage asks for.
+
+The functions that commands call are replaced for a test, and only by `monkeypatch`: what is not put
+back would be called by the tests after it.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
+
+import msgspec
+import pytest
+
+from burnqed.core.config import as_content, from_json
+from burnqed.iteration.config import Config, Data, Eval, Policy, Search, Teacher, Value, read_config
+from burnqed.iteration.specs import (
+    Evaluate,
+    Export,
+    Fetch,
+    Index,
+    Negatives,
+    Pairs,
+    Spec,
+    Stage,
+    TrainPolicy,
+    TrainRanker,
+    TrainValue,
+)
+from burnqed.iteration.specs import Search as Searching
+from tests.cli.in_process import burn_qed
+from tests.iteration.plans import RANKED, walk
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+class Asked(Exception):
+    """What a command would have done."""
+
+    def __init__(self, spec: Spec, resume: bool = False) -> None:
+        super().__init__()
+        self.spec = spec
+        self.resume = resume
+
+
+# What each command calls, as the specification that asks for the same.
+CALLED: dict[str, Callable[..., Asked]] = {
+    "data.bring": lambda found, config, local, again: Asked(Fetch(name=found.name, config=config)),
+    "data.index": lambda config, out, warn: Asked(Index(config=config, out=out)),
+    "pairs.pairs": lambda runs, out, config, warn: Asked(
+        Pairs(runs=tuple(runs), config=config, out=out)
+    ),
+    "export.export": lambda source, out, config: Asked(Export(source=source, config=config, out=out)),
+    "search.search": lambda theorems, out, config, watch, resume: Asked(
+        Searching(theorems=theorems, config=config, out=out), resume
+    ),
+    "negatives.negatives": lambda runs, theorems, out, config, watch, resume: Asked(
+        Negatives(theorems=theorems, runs=tuple(runs), config=config, out=out), resume
+    ),
+    "eval.evaluate": lambda theorems, out, config, watch, resume, against: Asked(
+        Evaluate(theorems=theorems, config=config, out=out), resume
+    ),
+    "train.train_policy": lambda config, out, watch, resume: Asked(
+        TrainPolicy(config=config, out=out), resume
+    ),
+    "train_ranker.train_ranker": lambda config, out, lean, watch: Asked(
+        TrainRanker(config=config, lean=lean, out=out)
+    ),
+    "train_value.train_value": lambda config, out, encoding, watch, resume: Asked(
+        TrainValue(config=config, encoding=encoding, out=out), resume
+    ),
+}
+Parse = Callable[[str], Asked]
+
+
+@pytest.fixture
+def parse(monkeypatch: pytest.MonkeyPatch) -> Parse:
+    """From a command line to what it asks for."""
+
+    def stand_in(asked: Callable[..., Asked]) -> Callable[..., NoReturn]:
+        def called(*given: Any, **named: Any) -> NoReturn:
+            raise asked(*given, **named)
+
+        return called
+
+    for place, asked in CALLED.items():
+        module, name = place.split(".")
+        found = import_module(f"burnqed.cli.commands.{module}")
+        monkeypatch.setattr(found, name, stand_in(asked))
+
+    def parsed(command: str) -> Asked:
+        program, *arguments = shlex.split(command)
+        assert program == "burn-qed"
+        with pytest.raises(Asked) as caught:
+            burn_qed(*arguments)
+        return caught.value
+
+    return parsed
+
+
+TOML = """
+[run]
+seed = 3
+workers = 2
+toolchain = "embedded"
+[theorems]
+set = "qed-core"
+[data]
+base = ["human.jsonl"]
+[policy]
+base = "smollm2"
+lr = 2e-4
+lr_decay = 0.3
+[policy.training]
+weight_decay = 0.125
+checkpointing = true
+rank = 8
+val = ["apart.jsonl"]
+[search]
+escalate = 1.5
+[search.settings]
+temperature = 0.7
+logprobs = false
+imports = ["Std", "Lean"]
+heartbeats = 1000
+project = "lake project"
+[value]
+model = "policy"
+[value.training]
+slower = false
+k = 3
+epochs = 2
+[value.encoder]
+pooling = "last"
+[eval]
+sample = 5
+[eval.settings]
+pass_n = 2
+temperature = 1.0
+"""
+
+
+def mine(folder: Path) -> Config:
+    (folder / "mine.toml").write_text(TOML)
+    for name in ("human.jsonl", "apart.jsonl"):
+        (folder / name).write_text("{}")
+    return read_config(str(folder / "mine.toml"))
+
+
+CONFIGS: dict[str, Callable[[Path], Config]] = {
+    "default": lambda _: Config(),
+    "ranked": lambda _: RANKED,
+    "smoke": lambda _: read_config("smoke"),
+    "from-nothing": lambda _: read_config("from-nothing"),
+    "turn": lambda _: read_config(str(ROOT / "recipes" / "language-model-turn.toml")),
+    "taught": lambda _: Config(
+        teacher=Teacher(sample=9), eval=Eval(sample=7), search=Search(noise_nodes=0),
+        data=Data(extra_weight=2), policy=Policy(nano_size="15m"), value=Value(first=2),
+    ),
+    "mine": mine,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_the_command_of_a_stage_asks_for_the_same(name: str, tmp_path: Path, parse: Parse) -> None:
+    for stage in walk(CONFIGS[name](tmp_path), 1):
+        asked = parse(stage.shown())
+        assert asked.spec == stage.spec, stage.shown()
+        assert not asked.resume
+
+
+def test_so_does_the_command_that_goes_on_with_it(parse: Parse) -> None:
+    seen = set[type[Spec]]()
+    for stage in walk(Config(), 1):
+        if stage.spec.resumes and type(stage.spec) not in seen:
+            seen.add(type(stage.spec))
+            asked = parse(stage.shown(resume=True))
+            assert (asked.spec, asked.resume) == (stage.spec, True)
+    assert seen == {Searching, Negatives, TrainPolicy, TrainValue, Evaluate}
+
+
+def test_every_setting_of_a_table_gets_to_its_stage(tmp_path: Path) -> None:
+    config = mine(tmp_path)
+    stages = {stage.key: stage.spec for stage in walk(config, 1)}
+    policy, value, search = stages[1, "policy"], stages[1, "value"], stages[0, "search-1"]
+    noise, held = stages[0, "noise"], stages[1, "eval-core-300"]
+    assert isinstance(policy, TrainPolicy)
+    assert (policy.config.weight_decay, policy.config.checkpointing, policy.config.rank) == (
+        0.125,
+        True,
+        8,
+    )
+    assert policy.config.val == (tmp_path / "apart.jsonl",)
+    assert policy.config.lr == 6e-5
+    assert isinstance(value, TrainValue)
+    assert (value.config.slower, value.config.k, value.encoding.pooling) == (False, 3, "last")
+    for spec, temperature in ((search, 0.7), (noise, 1.2)):
+        assert isinstance(spec, Searching)
+        assert spec.config.temperature == temperature
+        assert (spec.config.logprobs, spec.config.imports) == (False, ("Std", "Lean"))
+        assert spec.config.project == tmp_path / "lake project"
+    assert isinstance(held, Evaluate)
+    assert (held.config.pass_n, held.config.temperature) == (2, 1.0)
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_a_stage_is_read_as_it_was_written(name: str, tmp_path: Path) -> None:
+    for stage in walk(CONFIGS[name](tmp_path), 2):
+        assert from_json(Stage, msgspec.json.encode(as_content(stage))) == stage
