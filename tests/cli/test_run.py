@@ -66,7 +66,7 @@ def at_work(run: Path) -> tuple[int, str] | None:
 
 @pytest.fixture(scope="module")
 def hit() -> Counter[tuple[int, str]]:
-    """How often each stage was killed. On a fast machine that is the one after the stage that was meant."""
+    """How often each stage was killed. A kill may hit the stage after the one it was meant for."""
     return Counter()
 
 
@@ -114,9 +114,8 @@ def test_it_is_complete(smoked: Path) -> None:
 
 
 def test_nothing_was_done_twice(smoked: Path, hit: Counter[tuple[int, str]]) -> None:
-    assert {key: took.runs for key, took in read_spent(smoked).items() if took.runs > 1} == {
-        key: 1 + times for key, times in hit.items()
-    }
+    assert hit
+    assert all(took.runs <= 1 + hit[key] for key, took in read_spent(smoked).items())
     searches = [path.parent for path in smoked.glob("**/manifest.json")
                 if json.loads(path.read_text())["command"] in ("search", "negatives")]  # fmt: skip
     assert len(searches) == 6  # two of the teacher, two of iteration 0, two of iteration 1
