@@ -13,7 +13,7 @@ import torch
 from burnqed.policy.models.load import load
 from burnqed.policy.prompt import Example, PromptSettings
 from burnqed.training.baseline import baseline_loss
-from burnqed.training.batches import Order, collate, encode, micro_batches, tactic_tokens
+from burnqed.training.batches import Order, collate, encode, micro_batches, rows, tactic_tokens
 from burnqed.training.loss import TacticLoss
 from tests.policy.tiny import Kind, tiny_llama, tiny_tokenizer
 from tests.training.samples import pairs
@@ -24,7 +24,7 @@ LENGTHS = [(i * 37) % 91 + 5 for i in range(203)]
 
 def test_every_example_comes_as_often_as_asked_in_each_epoch() -> None:
     repeats = [3 if i % 10 == 0 else 1 for i in range(203)]
-    order = Order(LENGTHS, repeats, 8, seed=0)
+    order = Order(repeats, 8, seed=0)
     assert order.per_epoch == math.ceil(sum(repeats) / 8)
     epochs = [
         [order.step(epoch * order.per_epoch + i) for i in range(order.per_epoch)] for epoch in range(2)
@@ -36,26 +36,34 @@ def test_every_example_comes_as_often_as_asked_in_each_epoch() -> None:
 
 
 def test_the_order_is_a_function_of_seed_and_step() -> None:
-    once = [Order(LENGTHS, [1] * 203, 8, seed=3).step(i) for i in range(60)]
-    assert [Order(LENGTHS, [1] * 203, 8, seed=3).step(i) for i in reversed(range(60))] == once[::-1]
-    assert [Order(LENGTHS, [1] * 203, 8, seed=4).step(i) for i in range(60)] != once
+    once = [Order([1] * 203, 8, seed=3).step(i) for i in range(60)]
+    assert [Order([1] * 203, 8, seed=3).step(i) for i in reversed(range(60))] == once[::-1]
+    assert [Order([1] * 203, 8, seed=4).step(i) for i in range(60)] != once
 
 
-def test_steps_have_examples_of_like_length() -> None:
-    order = Order(LENGTHS, [1] * 203, 8, seed=0)
-    steps = [order.step(i) for i in range(order.per_epoch)]
-    padded = sum(len(step) * max(LENGTHS[i] for i in step) for step in steps)
-    assert padded < 1.2 * sum(LENGTHS)
+@pytest.mark.parametrize("room", [96, 200, 1000, 10**6])
+def test_a_row_has_room_for_its_examples_and_rows_are_alike(room: int) -> None:
+    cut = rows(range(203), LENGTHS, room)
+    assert sorted(place for row in cut for place in row) == list(range(203))
+    filled = [sum(LENGTHS[place] for place in row) for row in cut]
+    assert max(filled) <= room
+    assert len(cut) <= 1.3 * -(-sum(LENGTHS) // room)
+    assert min(filled) >= max(filled) - max(LENGTHS)
+
+
+def test_an_example_that_is_longer_than_a_row_has_one_of_its_own() -> None:
+    assert rows([0, 1, 2], [50, 5, 5], 10) == [[0], [1], [2]]
 
 
 @pytest.mark.parametrize("world", [1, 2, 3, 8])
 def test_processes_share_a_step(world: int) -> None:
-    step = tuple(range(10))
-    seen = [batch for rank in range(world) for batch in micro_batches(step, 3, rank, world)]
+    step, room = tuple(range(10)), 3 * max(LENGTHS)
+    cut = [list(micro_batches(step, LENGTHS, room, rank, world)) for rank in range(world)]
+    seen = [batch for mine in cut for batch in mine]
     counted = [place for batch, counts in seen if counts for place in batch]
     assert sorted(counted) == list(step)
     # Everybody has something to do, or gradients could not be added up.
-    assert all(list(micro_batches(step, 3, rank, world)) for rank in range(world))
+    assert all(cut)
 
 
 def test_long_tactics_are_dropped_and_counted() -> None:
@@ -89,20 +97,21 @@ def test_tactics_that_could_never_come_back_are_dropped_and_counted() -> None:
 
 @pytest.mark.parametrize("kind", ["bytes", "metaspace", "both"])
 def test_a_batch_has_the_loss_of_its_examples_one_by_one(tmp_path: Path, kind: Kind) -> None:
-    """Padding changes nothing, and no token of a prompt is in the loss."""
+    """None sees another, and no token of a prompt is in the loss."""
     loaded = load(tiny_llama(tmp_path / "model", kind=kind), "cpu", "float32")
     encoded = encode(loaded.tokenizer, PromptSettings("deepseek", 300, 40), pairs(9))
-    module = TacticLoss(loaded.model, torch.float32)
-    together, correct = module(collate(encoded.examples, padding=7))
+    plain = load(tmp_path / "model", "cpu", "float32").model
+    module = TacticLoss(loaded.model, torch.float32, 340)
+    together, correct = module(collate(encoded.examples, 340))
     expected, right = 0.0, 0
     for one in encoded.examples:
-        logits = loaded.model(torch.tensor([one.ids])).logits[0].log_softmax(-1)
+        logits = plain(torch.tensor([one.ids])).logits[0].log_softmax(-1)
         for place in range(one.prompt_length, len(one.ids)):
             expected -= float(logits[place - 1, one.ids[place]])
             right += int(logits[place - 1].argmax()) == one.ids[place]
     assert float(together) == pytest.approx(expected, rel=1e-5)
     assert int(correct) == right
-    assert tactic_tokens(encoded.examples) == len(collate(encoded.examples).targets)
+    assert tactic_tokens(encoded.examples) == len(collate(encoded.examples, 340).targets)
 
 
 def test_the_baseline_is_a_distribution_and_copies() -> None:

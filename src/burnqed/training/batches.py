@@ -2,7 +2,7 @@
 
 The order is a pure function of the seed and the epoch, so a resumed training goes on with exactly
 what would have come. What is learnt from in one step does not depend on how the step is cut into
-batches: neither on accumulation nor on the number of GPUs.
+rows of examples: neither on accumulation nor on the number of GPUs.
 """
 
 from __future__ import annotations
@@ -18,10 +18,6 @@ from burnqed.training.pairs import Pair
 
 if TYPE_CHECKING:
     import torch
-
-# Steps whose examples are sorted by length together: enough for little padding, and few enough that
-# each step still sees a mixture.
-_WINDOW = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,16 +69,15 @@ def tactic_tokens(examples: Sequence[Example]) -> int:
 class Order:
     """Which examples each optimiser step learns from; `size` of them, fewer at an epoch's end."""
 
-    def __init__(self, lengths: Sequence[int], repeats: Sequence[int], size: int, seed: int) -> None:
+    def __init__(self, repeats: Sequence[int], size: int, seed: int) -> None:
         self.size = size
-        self._lengths = lengths
         self._all = [place for place, count in enumerate(repeats) for _ in range(count)]
         self._seed = seed
         self.per_epoch = -(-len(self._all) // size)
         self._epoch = cache(self._make)
 
     def step(self, number: int) -> tuple[int, ...]:
-        """The examples of a step, the longest first; steps are counted from 0 over all epochs."""
+        """The examples of a step; steps are counted from 0 over all epochs."""
         epoch, place = divmod(number, self.per_epoch)
         if place == 0:
             self._epoch.cache_clear()  # one epoch is enough to have
@@ -92,24 +87,34 @@ class Order:
         chance = random.Random(f"order {self._seed} {epoch}")
         order = list(self._all)
         chance.shuffle(order)
-        steps = []
-        for begin in range(0, len(order), self.size * _WINDOW):
-            window = order[begin : begin + self.size * _WINDOW]
-            window.sort(key=lambda place: -self._lengths[place])
-            steps += [tuple(window[i : i + self.size]) for i in range(0, len(window), self.size)]
-        chance.shuffle(steps)
-        return steps
+        return [tuple(order[i : i + self.size]) for i in range(0, len(order), self.size)]
+
+
+def rows(step: Sequence[int], lengths: Sequence[int], room: int) -> list[list[int]]:
+    """A step's examples in rows of at most `room` tokens (or one example), of about the same length."""
+    order = sorted(step, key=lambda place: (-lengths[place], place))
+    count = max(1, -(-sum(lengths[place] for place in step) // room))
+    while True:
+        cut: list[list[int]] = [[] for _ in range(count)]
+        filled = [0] * count
+        for place in order:
+            least = filled.index(min(filled))
+            cut[least].append(place)
+            filled[least] += lengths[place]
+        if max(filled) <= room or count >= len(order):
+            return [row for row in cut if row]
+        count += 1
 
 
 def micro_batches(
-    step: Sequence[int], batch: int, rank: int = 0, world: int = 1
-) -> Iterator[tuple[tuple[int, ...], bool]]:
-    """A step cut into batches, those of one process: each with whether it counts.
+    step: Sequence[int], lengths: Sequence[int], room: int, rank: int = 0, world: int = 1
+) -> Iterator[tuple[list[int], bool]]:
+    """A step cut into rows, those of one process: each with whether it counts.
 
     A process for which nothing is left gets one that does not count: all of them have to be there
     when gradients are added up.
     """
-    cut = [tuple(step[i : i + batch]) for i in range(0, len(step), batch)]
+    cut = rows(step, lengths, room)
     mine = cut[rank::world]
     if mine:
         yield from ((one, True) for one in mine)
@@ -122,35 +127,44 @@ def micro_batches(
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Tokens padded on the right, and where among the model's predictions the tactics' are.
+    """Examples one after the other in one row, without padding.
 
-    `keep` are the positions of which any row's prediction is wanted, as a range; `index` picks the
-    wanted ones of those (rows one after the other), and `targets` is what they should be.
+    Example `i` has the tokens from `starts[i]` to `starts[i + 1]`, `longest` of them at most. The
+    predictions at `index` are wanted, and `targets` is what they should be.
     """
 
     ids: torch.Tensor
-    keep: tuple[int, int]
+    positions: torch.Tensor
+    starts: torch.Tensor
+    longest: int
     index: torch.Tensor
     targets: torch.Tensor
 
 
-def collate(examples: Sequence[Example], padding: int = 0) -> Batch:
-    """One batch. There is no attention mask: padding is to the right of all that counts."""
+def collate(examples: Sequence[Example], longest: int) -> Batch:
+    """One row of these examples, none of which is longer than `longest`."""
     import torch
 
-    width = max(len(one.ids) for one in examples)
-    ids = torch.full((len(examples), width), padding, dtype=torch.long)
-    # What is predicted at a position is the next token.
-    low = min(one.prompt_length for one in examples) - 1
-    high = width - 1
+    ids: list[int] = []
+    positions: list[int] = []
+    starts = [0]
     index: list[int] = []
     targets: list[int] = []
-    for row, one in enumerate(examples):
-        ids[row, : len(one.ids)] = torch.tensor(one.ids, dtype=torch.long)
-        places = range(one.prompt_length - 1, len(one.ids) - 1)
-        index += [row * (high - low) + place - low for place in places]
+    for one in examples:
+        # What is predicted at a position is the next token.
+        index += range(len(ids) + one.prompt_length - 1, len(ids) + len(one.ids) - 1)
         targets += one.ids[one.prompt_length :]
-    return Batch(ids, (low, high), torch.tensor(index), torch.tensor(targets))
+        ids += one.ids
+        positions += range(len(one.ids))
+        starts.append(len(ids))
+    return Batch(
+        torch.tensor(ids)[None],
+        torch.tensor(positions)[None],
+        torch.tensor(starts, dtype=torch.int32),
+        longest,
+        torch.tensor(index),
+        torch.tensor(targets),
+    )
 
 
 def on_device(batch: Batch, device: torch.device) -> Batch:
@@ -161,4 +175,7 @@ def on_device(batch: Batch, device: torch.device) -> Batch:
             return tensor.pin_memory().to(device, non_blocking=True)
         return tensor.to(device)
 
-    return Batch(move(batch.ids), batch.keep, move(batch.index), move(batch.targets))
+    return Batch(
+        move(batch.ids), move(batch.positions), move(batch.starts), batch.longest, move(batch.index),
+        move(batch.targets),
+    )  # fmt: skip

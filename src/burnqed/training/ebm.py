@@ -133,7 +133,7 @@ class Loop(KeptLoop[Progress]):
         self.head, self.encoder, self.source = head, encoder, source
         self.material, self.plan = material, plan
         self.device = material.embeddings.device
-        order = Order([1] * len(material.train), [1] * len(material.train), plan.batch, plan.seed)
+        order = Order([1] * len(material.train), plan.batch, plan.seed)
         pending = Pending("loss", "gradient_norm", "temperature", hint="a lower --lr")
         super().__init__(out, plan, order, Progress(), pending)
         self.steps = plan.steps or _steps(plan, self.order.per_epoch)

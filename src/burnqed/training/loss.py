@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -11,32 +10,36 @@ from typing import Any
 import torch
 
 from burnqed.policy.prompt import Example
-from burnqed.training.batches import Batch, collate, on_device, tactic_tokens
+from burnqed.training.batches import Batch, collate, on_device, rows, tactic_tokens
+from burnqed.training.packing import pack, segments
 
 
 class TacticLoss(torch.nn.Module):
     """A model as its loss: the sum over a batch's tactic tokens, and how many it would have said.
 
     A module of its own, so that what spreads a model over GPUs sees one forward pass. `precision` is
-    what the model computes in; its weights, and the loss, may be kept more exactly.
+    what the model computes in; its weights, and the loss, may be kept more exactly. No example has
+    more than `longest` tokens.
     """
 
-    def __init__(self, model: Any, precision: torch.dtype) -> None:
+    def __init__(self, model: Any, precision: torch.dtype, longest: int) -> None:
         super().__init__()
         self.model = model
         self.precision = precision
-        forward = inspect.signature(_innermost(model).forward).parameters
-        self._selects = "logits_to_keep" in forward
+        self.longest = longest
+        with self._autocast(model.device.type):
+            pack(model, longest)
 
     def forward(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
-        low, high = batch.keep
         with self._autocast(batch.ids.device.type):
-            if self._selects:  # the head is large: only where its predictions are wanted
-                keep = torch.arange(low, high, device=batch.ids.device)
-                logits = self.model(batch.ids, use_cache=False, logits_to_keep=keep).logits
-            else:
-                logits = self.model(batch.ids, use_cache=False).logits[:, low:high]
-        wanted = logits.flatten(0, 1)[batch.index].float()
+            wanted = self.model(
+                batch.ids,
+                position_ids=batch.positions,
+                use_cache=False,
+                logits_to_keep=batch.index,  # the head is large: only where its predictions are wanted
+                **segments(batch.starts, batch.longest),
+            ).logits[0]
+        wanted = wanted.float()
         loss = torch.nn.functional.cross_entropy(wanted, batch.targets, reduction="sum")
         return loss, (wanted.detach().argmax(-1) == batch.targets).sum()
 
@@ -44,11 +47,6 @@ class TacticLoss(torch.nn.Module):
         if self.precision == torch.float32:
             return nullcontext()
         return torch.autocast(device, dtype=self.precision)
-
-
-def _innermost(model: Any) -> Any:
-    """The model under an adapter."""
-    return model.get_base_model() if hasattr(model, "get_base_model") else model
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,20 +72,23 @@ class Score:
 def evaluate(
     module: TacticLoss,
     examples: Sequence[Example],
-    batch: int,
+    room: int,
     accelerator: Any,
     stop: Callable[[], bool] = lambda: False,
 ) -> Score | None:
-    """The score on all of these, shared out over the processes; None when `stop` says so before."""
-    order = sorted(range(len(examples)), key=lambda i: -len(examples[i].ids))
-    batches = [order[i : i + batch] for i in range(0, len(order), batch)]
+    """The score on all of these, shared out over the processes; None when `stop` says so before.
+
+    They are read in rows of at most `room` tokens.
+    """
+    batches = rows(range(len(examples)), [len(one.ids) for one in examples], room)
     sums = torch.zeros(2, dtype=torch.float64, device=accelerator.device)
     module.eval()
     with torch.no_grad():
         for places in batches[accelerator.process_index :: accelerator.num_processes]:
             if stop():
                 return None
-            made = on_device(collate([examples[i] for i in places]), accelerator.device)
+            row = collate([examples[i] for i in places], module.longest)
+            made = on_device(row, accelerator.device)
             loss, correct = module(made)
             sums += torch.stack([loss.double(), correct.double()])
     module.train()

@@ -75,12 +75,15 @@ class Loop(KeptLoop[Progress]):
         self.accelerator = accelerator
         self.world: int = accelerator.num_processes
         size = plan.batch * plan.accumulate * self.world
-        order = Order([len(e.ids) for e in material.train], material.repeats, size, plan.seed)
+        self._lengths = [len(example.ids) for example in material.train]
+        order = Order(material.repeats, size, plan.seed)
         pending = Pending("loss", "gradient_norm", hint="a lower --lr, or with --dtype fp32")
         super().__init__(out, plan, order, Progress(), pending)
         self.steps = plan.steps or plan.epochs * self.order.per_epoch
         self.eval_every = plan.eval_every or max(1, self.steps // 10)
-        self.module = TacticLoss(loaded.model, precision)
+        # A row has room for `batch` examples of full length, and so for more that are shorter.
+        self.room = plan.batch * loaded.settings.max_length
+        self.module = TacticLoss(loaded.model, precision, loaded.settings.max_length)
         self.optimizer = _optimizer(self.module, plan)
         self._resume(resumed)
         # What spreads the model over GPUs; evaluation and saving use the module itself.
@@ -129,9 +132,9 @@ class Loop(KeptLoop[Progress]):
         rank = self.accelerator.process_index
         lr = self._prepare(number, f" {rank}")
         total = torch.zeros((), device=self.accelerator.device)
-        batches = list(micro_batches(places, self.plan.batch, rank, self.world))
+        batches = list(micro_batches(places, self._lengths, self.room, rank, self.world))
         for i, (chosen, counts) in enumerate(batches):
-            made = collate([self.material.train[place] for place in chosen])
+            made = collate([self.material.train[place] for place in chosen], self.module.longest)
             last = i == len(batches) - 1
             with nullcontext() if last else self.accelerator.no_sync(self.wrapped):
                 loss, _ = self.wrapped(on_device(made, self.accelerator.device))
@@ -184,9 +187,9 @@ class Loop(KeptLoop[Progress]):
         """
         if not (self.material.val_given or self.material.val_found):
             return True
-        batch, ends = max(self.plan.batch, 16), stop if self.world == 1 else lambda: False
+        ends = stop if self.world == 1 else lambda: False
         given, found = (
-            evaluate(self.module, examples, batch, self.accelerator, ends) if examples else Score()
+            evaluate(self.module, examples, self.room, self.accelerator, ends) if examples else Score()
             for examples in (self.material.val_given, self.material.val_found)
         )
         if given is None or found is None:
