@@ -45,6 +45,20 @@ def test_a_gguf_splits_digits_and_starts_a_text_as_it_says(saved: Path, tmp_path
     assert load(file).tokenizer("a")["input_ids"] == tiny_tokenizer()("a")["input_ids"]
 
 
+def test_a_head_that_was_quantised_apart_is_the_embeddings_again(saved: Path, tmp_path: Path) -> None:
+    """The finer of the two serves both. A head that was trained for itself stays what it is."""
+    weights: torch.Tensor = plain(saved).state_dict()["model.embed_tokens.weight"]
+    chance = torch.Generator().manual_seed(0)
+    noise = torch.randn(weights.shape, generator=chance) * weights.std()
+    near = load(write_gguf(saved, tmp_path / "near.gguf", head=weights + 0.04 * noise), "cpu")
+    assert near.model.config.tie_word_embeddings
+    for part in (near.model.get_input_embeddings(), near.model.get_output_embeddings()):
+        torch.testing.assert_close(part.weight, weights + 0.04 * noise)
+    other = load(write_gguf(saved, tmp_path / "other.gguf", head=noise), "cpu").model
+    torch.testing.assert_close(other.get_output_embeddings().weight, noise)
+    torch.testing.assert_close(other.get_input_embeddings().weight, weights, atol=1e-3, rtol=1e-3)
+
+
 def test_gguf_files_that_are_refused(saved: Path, quantised: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"not known here \(gpt2, odd\)"):
         load(write_gguf(saved, tmp_path / "odd.gguf", split="odd"))

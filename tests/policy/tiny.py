@@ -185,8 +185,13 @@ def plain(directory: Path) -> PreTrainedModel:
     return model
 
 
-def write_gguf(source: Path, file: Path, split: str = "smollm", **flags: bool) -> Path:
-    """The tiny Llama and its tokenizer as llama.cpp would write them, in 32 bits."""
+def write_gguf(
+    source: Path, file: Path, split: str = "smollm", head: torch.Tensor | None = None, **flags: bool
+) -> Path:
+    """The tiny Llama and its tokenizer as llama.cpp would write them, in 32 bits.
+
+    With a `head` the embeddings are in 16 bits and the head beside them is this.
+    """
     model, tokenizer = plain(source), tiny_tokenizer()
     config = model.config
     writer = gguf.GGUFWriter(file, "llama")
@@ -223,7 +228,12 @@ def write_gguf(source: Path, file: Path, split: str = "smollm", **flags: bool) -
                 )
         found = names.get_name(name, try_suffixes=(".weight",))
         assert found, name
-        writer.add_tensor(found, weight.contiguous().numpy())
+        half = head is not None and "embed_tokens" in name
+        writer.add_tensor(
+            found, weight.to(torch.float16 if half else torch.float32).contiguous().numpy()
+        )
+    if head is not None:
+        writer.add_tensor("output.weight", head.contiguous().numpy())
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
     writer.write_tensors_to_file()

@@ -16,13 +16,17 @@ import torch
 from burnqed.core.errors import CorruptError, InfrastructureError, InputError, SetupError
 from burnqed.policy.models.load import load
 from burnqed.policy.prompt import PromptSettings, read_settings
+from burnqed.training import packing
 from burnqed.training.checkpoints import read_progress
 from burnqed.training.log import read_log
 from burnqed.training.loop import lr_at
+from burnqed.training.lora import find_model, prepare
 from burnqed.training.loss import TacticLoss
-from burnqed.training.plans import Adapting, Mixture, PolicyPlan
+from burnqed.training.plans import Adapting, Mixture, PolicyPlan, Sweep
 from burnqed.training.policy import Job, train_policy
 from burnqed.training.sft import Progress
+from burnqed.training.speed import Work
+from burnqed.training.sweep import SWEEP
 from tests.policy.tiny import tiny_llama
 from tests.training.samples import Watcher, pairs, write_jsonl, write_run
 
@@ -286,3 +290,68 @@ def test_bfloat16_learns_too(tmp_path: Path, model: Path, data: Path) -> None:
     kept = load(tmp_path / "out" / "checkpoint", "cpu", "float32").model
     weights = torch.cat([p.flatten() for p in kept.parameters()])
     assert not torch.equal(weights, weights.bfloat16().float())  # the weights are float32
+
+
+def test_it_ends_when_nothing_gets_better(tmp_path: Path, model: Path, data: Path) -> None:
+    """A training that was stopped while it waited waits no longer than an undisturbed one."""
+    plan = PolicyPlan(batch=8, accumulate=1, steps=60, lr=0.5, eval_every=2, patience=2, save_every=2)
+    asked = job(model, data, plan)
+    whole = run(asked, tmp_path / "whole")
+    assert whole["ended_by"] == "patience"
+    assert whole["steps"] == whole["best_step"] + 2 * 2 < 60
+    assert train_policy(asked, tmp_path / "out", Watcher(stop_after=9), resume=False) is None
+    assert run(asked, tmp_path / "out", resume=True)["steps"] == whole["steps"]
+
+
+def test_the_best_of_some_learning_rates_is_trained_with(
+    tmp_path: Path, model: Path, data: Path
+) -> None:
+    plan = PolicyPlan(batch=16, accumulate=1, steps=6, eval_every=6)
+    asked = replace(job(model, data, plan), sweep=Sweep((1e-6, 1e-2, 1e6), 5))
+    result = run(asked, tmp_path / "out")
+    tried = json.loads((tmp_path / "out" / SWEEP).read_text())
+    assert result["lr"] == 1e-2
+    assert tried["0.01"] == min(loss for loss in tried.values() if loss is not None)
+    # Nothing of what was tried is left in the weights.
+    plain = run(job(model, data, replace(plan, lr=1e-2)), tmp_path / "plain")
+    assert losses(tmp_path / "out") == losses(tmp_path / "plain")
+    assert result["val_loss"] == plain["val_loss"]
+    # A training that goes on does not try again.
+    (tmp_path / "out" / "result.json").unlink()
+    assert run(asked, tmp_path / "out", resume=True)["lr"] == 1e-2
+    with pytest.raises(InputError, match="no validation data"):
+        run(replace(asked, mixture=Mixture(val_share=0.0)), tmp_path / "none")
+
+
+@pytest.mark.parametrize("method", ["full", "lora"])
+def test_the_work_of_a_token(model: Path, method: Any) -> None:
+    """By hand: of a Llama's seven matrices a layer, and those of an adapter of rank 2."""
+    base = find_model(model)
+    loaded = prepare(base, Adapting(method, rank=2), "cpu", torch.float32, None)
+    config = loaded.model.config
+    width, inner = config.hidden_size, config.intermediate_size
+    keys = config.num_key_value_heads * (width // config.num_attention_heads)
+    shapes = [(width, width)] * 2 + [(width, keys)] * 2 + [(width, inner)] * 3
+    plain = config.num_hidden_layers * sum(a * b for a, b in shapes)
+    adapter = config.num_hidden_layers * sum(2 * (a + b) for a, b in shapes)
+    work = Work.of(loaded.model)
+    if method == "full":
+        assert (work.per_token, work.per_prediction) == (6 * plain, 6 * width * config.vocab_size)
+    else:
+        expected = (4 * plain + 6 * adapter, 4 * width * config.vocab_size)
+        assert (work.per_token, work.per_prediction) == expected
+
+
+def test_a_model_that_looks_back_too_little_is_refused(
+    tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before anything is trained: one with a window, and one whose attention is not asked."""
+    base = tiny_llama(tmp_path / "model")
+    loaded = load(base, "cpu", "float32")
+    loaded.model.config.sliding_window = 64
+    with pytest.raises(SetupError, match="sees 64 tokens back, and 256 are needed"):
+        TacticLoss(loaded.model, torch.float32, 256)
+    forgets = lambda *given, **more: (torch.zeros_like(given[1]).transpose(1, 2), None)  # noqa: E731
+    monkeypatch.setattr(packing, "attend", forgets)
+    with pytest.raises(SetupError, match="log-probabilities differ"):
+        run(job(base, data, PolicyPlan(steps=1)), tmp_path / "out")

@@ -18,7 +18,7 @@ from burnqed.prover import leans, policies, sets
 from burnqed.prover.config import EncoderConfig, LeanConfig
 from burnqed.prover.policies import Warn
 from burnqed.training import plans
-from burnqed.training.plans import Adapting, Method, Mixture, PolicyPlan, ValuePlan
+from burnqed.training.plans import Adapting, Method, Mixture, PolicyPlan, Sweep, ValuePlan
 from burnqed.training.settings import PolicyTraining, RankerTraining, ValueTraining
 
 if TYPE_CHECKING:  # it loads torch
@@ -38,11 +38,13 @@ def train_policy(given: PolicyTraining, out: Path, watcher: Watcher, *, resume: 
     need_libraries("accelerate", "peft")
     from burnqed.training import policy
 
+    if given.lr is not None and given.try_lr:
+        raise InputError("--lr and --try-lr both say how fast to learn", hint="leave out one of them")
     lr = given.lr if given.lr is not None else plans.NANO_LR if nano else PolicyPlan().lr
     adapting = _as(Adapting, given, method=method, alpha=given.lora_alpha, nf4=given.load is not None)
     job = _as(
         policy.Job, given, extra=given.extra_data, mixture=_as(Mixture, given), adapting=adapting,
-        plan=_as(PolicyPlan, given, lr=lr),
+        plan=_as(PolicyPlan, given, lr=lr), sweep=Sweep(given.try_lr, given.try_steps),
     )  # fmt: skip
     return policy.train_policy(job, out, watcher, resume=resume)
 

@@ -26,6 +26,8 @@ def pack(model: Any, longest: int) -> None:
     from transformers import AttentionInterface
 
     plain = model.config._attn_implementation
+    if plain == _NAME:
+        return
     AttentionInterface.register(_NAME, attend)
     window = getattr(model.config, "sliding_window", None)
     if window is not None and window < longest and getattr(model.config, "use_sliding_window", True):
@@ -79,21 +81,24 @@ def attend(
     if query.device.type == "cuda" and query.dtype != torch.float32:
         from torch.nn.attention.varlen import varlen_attn
 
-        rows = (x[0].transpose(0, 1).contiguous() for x in (query, key, value))
         found = varlen_attn(
-            *rows, cu_seq_lens_q, cu_seq_lens_q, max_length_q, max_length_q, scale=scale,
-            window_size=(-1, 0),
+            _tokens_first(query), _tokens_first(key), _tokens_first(value), cu_seq_lens_q,
+            cu_seq_lens_q, max_length_q, max_length_q, scale=scale, window_size=(-1, 0),
         )  # fmt: skip
         assert isinstance(found, Tensor)
         return found[None], None
-    ends = cu_seq_lens_q.tolist()
     parts = [
         functional.scaled_dot_product_attention(
-            *(x[:, :, start:end] for x in (query, key, value)), is_causal=True, scale=scale
+            query[:, :, start:end], key[:, :, start:end], value[:, :, start:end],
+            is_causal=True, scale=scale,
         )
-        for start, end in pairwise(ends)
-    ]
+        for start, end in pairwise(cu_seq_lens_q.tolist())
+    ]  # fmt: skip
     return torch.cat(parts, dim=2).transpose(1, 2), None
+
+
+def _tokens_first(row: Tensor) -> Tensor:
+    return row[0].transpose(0, 1).contiguous()
 
 
 def _read(model: Any, text: list[int], **how: Any) -> Any:

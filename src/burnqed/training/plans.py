@@ -51,6 +51,16 @@ class PolicyPlan:
     seed: int = 0
     save_every: int = 500
     eval_every: int | None = None  # by default ten times in all
+    patience: int | None = None  # evaluations without a better one, after which it ends
+
+
+@dataclass(frozen=True, slots=True)
+class Sweep:
+    """Learning rates to try on the first steps of a training, of which the best is taken."""
+
+    rates: tuple[float, ...] = ()
+    steps: int = 50
+    examples: int = 1024  # of validation, at most
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import shutil
+import statistics
 from dataclasses import asdict, dataclass, field, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -33,8 +34,9 @@ from burnqed.training.lora import (
     prepare,
 )
 from burnqed.training.pairs import Chosen, Pair, choose, read_source
-from burnqed.training.plans import MATCHED, NANO, Adapting, Dtype, Mixture, PolicyPlan
+from burnqed.training.plans import MATCHED, NANO, Adapting, Dtype, Mixture, PolicyPlan, Sweep
 from burnqed.training.sft import Loop, Material
+from burnqed.training.sweep import sweep
 
 _LAST = 50  # steps over which the last training loss is taken
 
@@ -51,6 +53,7 @@ class Job:
     mixture: Mixture = field(default_factory=Mixture)
     adapting: Adapting = field(default_factory=Adapting)
     plan: PolicyPlan = field(default_factory=PolicyPlan)
+    sweep: Sweep = field(default_factory=Sweep)
     dtype: Dtype = "auto"
     prompt: str | None = None
     max_length: int | None = None
@@ -87,6 +90,8 @@ def _train(
             shutil.rmtree(out / NANO, ignore_errors=True)
             (out / MANIFEST).unlink(missing_ok=True)
         raise
+    if ready is None:
+        return None
     loop, train, val = ready
     done = loop.run(watcher.stop, watcher.told)
     if not accelerator.is_main_process:
@@ -144,6 +149,7 @@ def _settings(job: Job, accelerator: Any) -> dict[str, Any]:
         **asdict(job.mixture),
         **asdict(job.adapting),
         **asdict(job.plan),
+        **({"try_lr": [*job.sweep.rates], "try_steps": job.sweep.steps} if job.sweep.rates else {}),
         "dtype": job.dtype,
         "prompt": job.prompt,
         "max_length": job.max_length,
@@ -179,8 +185,11 @@ def _nano(job: Job, chosen: Chosen, out: Path, accelerator: Any) -> Base:
 
 def _ready(
     job: Job, base: Base | None, chosen: Chosen, out: Path, accelerator: Any, watcher: Watcher
-) -> tuple[Loop, Encoded, Encoded]:
-    """The model and the data, in memory, where a checkpoint or the base leaves off."""
+) -> tuple[Loop, Encoded, Encoded] | None:
+    """The model and the data, in memory, where a checkpoint or the base leaves off.
+
+    None when it was stopped while learning rates were tried.
+    """
     base = base or _nano(job, chosen, out, accelerator)
     checkpoint = find_checkpoint(out)
     precision, note = _precision(job.dtype, accelerator.device)
@@ -199,7 +208,13 @@ def _ready(
         train = encode(loaded.tokenizer, settings, chosen.train, one)
         val = encode(loaded.tokenizer, settings, chosen.val, one)
     material = _material(chosen, train, val)
-    loop = Loop(loaded, material, job.plan, out, accelerator, precision, checkpoint)
+    plan: PolicyPlan | None = job.plan
+    if job.sweep.rates:
+        tried = (loaded, material, job.plan, job.sweep)
+        plan = sweep(*tried, out, accelerator, precision, watcher, resumed=checkpoint is not None)
+    if plan is None:
+        return None
+    loop = Loop(loaded, material, plan, out, accelerator, precision, checkpoint)
     return loop, train, val
 
 
@@ -306,6 +321,9 @@ def _result(
         "seconds": round(loop.progress.seconds, 3),
         "tokens": loop.progress.tokens,
         "tokens_per_second": round(loop.progress.tokens / max(loop.progress.seconds, 1e-9), 1),
+        **_speed(loop, entries),
+        "lr": loop.plan.lr,
+        "ended_by": "patience" if loop.is_out_of_patience else "steps",
         "train_examples": len(train.examples),
         "train_theorems": _theorems(chosen.train),
         "val_examples": len(val.examples),
@@ -324,6 +342,14 @@ def _result(
         "best_val_trajectory_loss": best.get("val_trajectory_loss"),
         "best_val_accuracy": best.get("val_accuracy"),
     }
+
+
+def _speed(loop: Loop, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Against what the GPU can do: the median, which compiling and starting leave alone."""
+    if loop.limit is None:
+        return {}
+    found = [entry["utilisation"] for entry in entries if entry["kind"] == "train"]
+    return {"tflops_of_gpu": round(loop.limit / 1e12, 1), "utilisation": statistics.median(found)}
 
 
 def _theorems(pairs: tuple[Pair, ...]) -> int:

@@ -21,12 +21,13 @@ from burnqed.training.plans import (
     Method,
     Mixture,
     PolicyPlan,
+    Sweep,
     ValuePlan,
 )
 
 DEFAULT_BASE = "deepseek-ai/DeepSeek-Prover-V2-7B"
 DATA, MODEL, LOSS, STEPS, ADAPTER = "Data", "Model", "Loss", "Steps", "Adapter"
-_MIX, _ADAPTING, _PLAN, _VALUE = Mixture(), Adapting(), PolicyPlan(), ValuePlan()
+_MIX, _ADAPTING, _PLAN, _VALUE, _SWEEP = Mixture(), Adapting(), PolicyPlan(), ValuePlan(), Sweep()
 
 AtLeast2 = Annotated[int, Meta(ge=2)]
 NotNegative = Annotated[float, Meta(ge=0)]
@@ -100,6 +101,15 @@ class PolicyTraining(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     ] = False
     accumulate: Annotated[AtLeast1, about("Batches to a step, on each GPU.", STEPS)] = _PLAN.accumulate
     steps: Annotated[AtLeast1 | None, about("Steps to take, instead of --epochs.", STEPS)] = None
+    patience: Annotated[
+        AtLeast1 | None,
+        about("Evaluations without a better one, after which it ends; by default it goes on.", STEPS),
+    ] = None
+    try_lr: Annotated[
+        tuple[Annotated[float, Meta(gt=0)], ...],
+        about("Try this learning rate first, and train with the best; repeatable.", STEPS),
+    ] = ()
+    try_steps: Annotated[AtLeast1, about("Steps to try each --try-lr for.", STEPS)] = _SWEEP.steps
     warmup: Annotated[
         Annotated[float, Meta(ge=0, le=1)], about("Share of the steps to warm up.", STEPS)
     ] = _PLAN.warmup

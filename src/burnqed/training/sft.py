@@ -6,6 +6,8 @@ and GPUs it is cut over.
 
 from __future__ import annotations
 
+import operator
+import random
 import time
 from collections.abc import Callable
 from contextlib import nullcontext
@@ -24,6 +26,7 @@ from burnqed.training.checkpoints import write_model
 from burnqed.training.loop import KeptLoop, Pending, Stop
 from burnqed.training.loss import Score, TacticLoss, evaluate
 from burnqed.training.plans import PolicyPlan
+from burnqed.training.speed import Work, compile_layers, limit
 
 _FLUSH_SECONDS = 1.0  # between two looks at the losses, where there is one process
 _FLUSH_STEPS = 10  # where there are several, which have to look at the same time
@@ -49,6 +52,7 @@ class StepMetrics:
     loss: float
     val_loss: float | None
     tokens_per_second: float
+    utilisation: float | None  # of what the GPU can do; None on a CPU
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,7 @@ class Progress(loop.Progress):
     tokens: int = 0
     best_loss: float | None = None
     best_step: int | None = None
+    waited: int = 0  # evaluations since the best
 
 
 class Loop(KeptLoop[Progress]):
@@ -84,19 +89,44 @@ class Loop(KeptLoop[Progress]):
         # A row has room for `batch` examples of full length, and so for more that are shorter.
         self.room = plan.batch * loaded.settings.max_length
         self.module = TacticLoss(loaded.model, precision, loaded.settings.max_length)
+        self.work = Work.of(loaded.model)
+        self.limit = limit(accelerator.device, precision)
+        mean = sum(map(operator.mul, self._lengths, material.repeats)) / max(1, sum(material.repeats))
+        compile_layers(loaded.model, int(self.steps * size * mean))
         self.optimizer = _optimizer(self.module, plan)
         self._resume(resumed)
         # What spreads the model over GPUs; evaluation and saving use the module itself.
         self.wrapped, self.optimizer = accelerator.prepare(self.module, self.optimizer)
         self.val_loss: float | None = None
         self._rate = 0.0  # tokens per second
+        self._utilisation: float | None = None
 
     @property
     def _main(self) -> bool:
         return bool(self.accelerator.is_main_process)
 
     def is_over(self) -> bool:
-        return self.progress.step >= self.steps
+        return self.progress.step >= self.steps or self.is_out_of_patience
+
+    @property
+    def is_out_of_patience(self) -> bool:
+        return self.plan.patience is not None and self.progress.waited >= self.plan.patience
+
+    def try_out(self, examples: int, stop: Stop) -> float | None:
+        """Take all steps, leave nothing behind, and say the loss on some of what it validates on.
+
+        None when it was stopped.
+        """
+        self.module.train()
+        for _ in range(self.steps):
+            self._step()
+            if self._agreed(stop):
+                return None
+        every = (*self.material.val_given, *self.material.val_found)
+        some = random.Random(f"try {self.plan.seed}").sample(every, min(examples, len(every)))
+        found = evaluate(self.module, some, self.room, self.accelerator)
+        assert found is not None
+        return found.mean
 
     def run(self, stop: Stop, tell: Callable[[StepMetrics], None]) -> bool:
         try:
@@ -174,11 +204,19 @@ class Loop(KeptLoop[Progress]):
         return time.monotonic() - self._flushed > _FLUSH_SECONDS
 
     def _timed(self, entries: list[dict[str, Any]], seconds: float) -> list[dict[str, Any]]:
-        self._rate = sum(entry["tokens"] for entry in entries) / max(seconds, 1e-9)
-        return [{**entry, "tokens_per_second": round(self._rate, 1)} for entry in entries]
+        tokens, said = (sum(entry[key] for entry in entries) for key in ("tokens", "tactic_tokens"))
+        self._rate = tokens / max(seconds, 1e-9)
+        told = {"tokens_per_second": round(self._rate, 1)}
+        if self.limit is not None:
+            done = self.work.of_tokens(tokens, said) / max(seconds, 1e-9)
+            self._utilisation = done / (self.limit * self.world)
+            told["utilisation"] = round(self._utilisation, 4)
+        return [{**entry, **told} for entry in entries]
 
     def _standing(self, entry: log.Entry) -> StepMetrics:
-        return StepMetrics(entry["step"], self.steps, entry["loss"], self.val_loss, self._rate)
+        return StepMetrics(
+            entry["step"], self.steps, entry["loss"], self.val_loss, self._rate, self._utilisation
+        )
 
     def _evaluate(self, stop: Stop) -> bool:
         """Both losses into the log, and the weights kept if they are the best so far.
@@ -203,8 +241,11 @@ class Loop(KeptLoop[Progress]):
         self._log(entry)
         best = self.progress.best_loss
         if self.progress.step and both.mean is not None and (best is None or both.mean < best):
-            self.progress = replace(self.progress, best_loss=both.mean, best_step=self.progress.step)
+            step = self.progress.step
+            self.progress = replace(self.progress, best_loss=both.mean, best_step=step, waited=0)
             self.keep_as_best()
+        elif self.progress.step:
+            self.progress = replace(self.progress, waited=self.progress.waited + 1)
         self._flushed = time.monotonic()  # an evaluation is no training time
         return True
 

@@ -74,4 +74,5 @@ def policy_command(
 
 def _said(told: StepMetrics) -> str:
     val = "" if told.val_loss is None else f", val {told.val_loss:.3f}"
-    return f"loss {told.loss:.3f}{val}, {told.tokens_per_second:,.0f} tokens/s"
+    of = "" if told.utilisation is None else f" ({told.utilisation:.0%} of the GPU)"
+    return f"loss {told.loss:.3f}{val}, {told.tokens_per_second:,.0f} tokens/s{of}"

@@ -45,13 +45,17 @@ _SPLIT_BY_TRANSFORMERS = frozenset(
 )
 _SPLIT_DIGITS = frozenset({"smollm", "starcoder", "refact", "command-r"})
 _SPECIAL = {"bos_token": "bos", "eos_token": "eos", "unk_token": "unknown", "pad_token": "padding"}
+_EMBEDDINGS, _HEAD = "token_embd.weight", "output.weight"
+_ROUNDING = 0.15  # what quantising to four bits and more leaves of a difference, relative to the whole
 _START_BY_DEFAULT = frozenset({"llama3", "llama-v3", "llama-bpe", "tekken"})
 
 
 def read(file: Path, dtype: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTokenizerFast]:
     """The model, dequantised, and its tokenizer."""
     fields = _fields(file)  # first of all: transformers does not say so when a file is cut off
-    return _model(file, dtype), _tokenizer(file, fields)
+    model = _model(file, dtype)
+    _tie(file, model)
+    return model, _tokenizer(file, fields)
 
 
 def convert(file: Path, directory: Path) -> None:
@@ -76,6 +80,33 @@ def _model(file: Path, dtype: torch.dtype) -> PreTrainedModel:
             gguf_file=file.name,
             quantization_config=GgufConfig(dequantize=True),
         )
+
+
+def _tie(file: Path, model: Any) -> None:
+    """Make one matrix of two that were one before they were quantised, each in its own way: the finer.
+
+    A file has the embeddings and the head apart, and does not say whether they were the same. Rounding
+    leaves them within a few percent of each other; matrices that were trained apart are not near.
+    """
+    embeddings, head = model.get_input_embeddings(), model.get_output_embeddings()
+    ours, theirs = embeddings.weight, head.weight
+    if ours is theirs or ours.shape != theirs.shape:
+        return
+    apart = (ours - theirs).detach().float().norm() / theirs.detach().float().norm()
+    if not float(apart) < _ROUNDING:
+        return
+    bits = _bits(file)
+    finer = theirs if bits[_HEAD] >= bits[_EMBEDDINGS] else ours
+    model.config.tie_word_embeddings = True
+    embeddings.weight = head.weight = finer
+
+
+def _bits(file: Path) -> dict[str, float]:
+    """Of each tensor of the file, the bits of a weight."""
+    from gguf import GGUFReader
+
+    tensors = GGUFReader(file).tensors
+    return {str(one.name): 8 * int(one.n_bytes) / int(one.n_elements) for one in tensors}
 
 
 def _tokenizer(file: Path, fields: dict[str, Any]) -> PreTrainedTokenizerFast:
