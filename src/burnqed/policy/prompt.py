@@ -8,7 +8,7 @@ token that counts in training is the first one that is sampled.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -51,19 +51,23 @@ class PromptSettings:
     """How a model is asked; kept with it, so that nobody has to remember.
 
     `dialect`, if it is not empty, is a tag in front of the state: whether tactics that only Mathlib has
-    may be said. A model that was trained on both is shown either.
+    may be said. A model that was trained on both is shown either. `lemmas` is how many names of lemmas
+    are put in front of a state, of those that a retrieval finds for it.
     """
 
     format: str = "deepseek"
     prompt_tokens: int = 1920
     tactic_tokens: int = 128
     dialect: str = ""
+    lemmas: int = 0
 
     def __post_init__(self) -> None:
         if self.dialect not in ("", *DIALECTS):
             raise InputError(f"no dialect {self.dialect}", hint=f"one of {', '.join(DIALECTS)}")
         if self.format not in FORMATS:
             raise InputError(f"no prompt format {self.format}", hint=f"one of {', '.join(FORMATS)}")
+        if self.lemmas < 0:
+            raise InputError(f"no prompt has {self.lemmas} lemmas", hint="0 or more")
         if self.prompt_tokens < 1 or self.tactic_tokens < 2:
             raise InputError("a prompt has at least one token, a tactic and its end at least two")
 
@@ -90,6 +94,7 @@ def read_settings(directory: Path) -> PromptSettings | None:
             int(content["prompt_tokens"]),
             int(content["tactic_tokens"]),
             content.get("dialect", ""),
+            int(content.get("lemmas", 0)),
         )
     except FileNotFoundError:
         return None
@@ -103,7 +108,7 @@ def read_settings(directory: Path) -> PromptSettings | None:
 
 def write_settings(directory: Path, settings: PromptSettings) -> None:
     """Keep beside a model how it is asked."""
-    told = {key: value for key, value in asdict(settings).items() if value != ""}  # no tag, no line
+    told = {key: value for key, value in asdict(settings).items() if value not in ("", 0)}
     publish(directory / SETTINGS, json.dumps({"prompt": told}, indent=2) + "\n")
 
 
@@ -113,6 +118,16 @@ def write_settings(directory: Path, settings: PromptSettings) -> None:
 def prompt_text(format: Format, state: str) -> str:
     """The prompt for a state."""
     return f"{format.before}{state}{format.after}"
+
+
+def with_lemmas(state: str, names: Sequence[str]) -> str:
+    """The state with lemmas in front of it: the first thing to go from a prompt that is too long."""
+    return f"lemmas: {' '.join(names)}\n{state}" if names else state
+
+
+def first_goal(state: str) -> str:
+    """The text of a state's first goal, which is the one that a tactic works on."""
+    return state.split("\n\n", 1)[0]
 
 
 def tactic_of(format: Format, completion: str) -> str:

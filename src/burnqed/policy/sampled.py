@@ -74,9 +74,15 @@ class SampledPolicy:
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
     ) -> list[list[Candidate]]:
         # A goal that is not a tactic's (`conv`, `calc`) prints differently and is asked all the same.
+        return await self.propose_for([state_text(goals) for goals in states], n, temperature, seed)
+
+    async def propose_for(
+        self, states: Sequence[str], n: int, temperature: float, seed: int
+    ) -> list[list[Candidate]]:
+        """The same for states as they are shown."""
         # What is likeliest does not depend on a seed: one answer serves every theorem.
         seed = 0 if temperature <= 0 else seed
-        requests = [Request(state_text(goals), n, temperature, seed) for goals in states]
+        requests = [Request(state, n, temperature, seed) for state in states]
         answers = [self._ask(request) for request in requests]
         # Shielded: a search that is cancelled must not take the answer from others that wait for it.
         return [list(await asyncio.shield(answer)) for answer in answers]

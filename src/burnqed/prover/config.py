@@ -148,7 +148,7 @@ class PolicyConfig(LeanConfig, frozen=True, kw_only=True):
         Kind | None,
         about(
             "Where tactics come from: portfolio (rules), ranked (rules and library lemmas, ordered by "
-            "a ranker), local (a language model), mix (a language model and the portfolio), sglang or "
+            "a ranker), local (a language model), mix (a language model with rules), sglang or "
             "openai (a model on a server). By default the kind that fits --model. Without --model: "
             "ranked on the embedded Lean, portfolio on any other.",
             POLICY,
@@ -194,6 +194,14 @@ class PolicyConfig(LeanConfig, frozen=True, kw_only=True):
     tactic_tokens: Annotated[
         Annotated[int, Meta(ge=2)] | None,
         about("Longest tactic in tokens; by default as in training, or 128.", MODEL),
+    ] = None
+    ranker: Annotated[
+        str | None,
+        about(
+            "For mix: a ranker, such as core. Its rules and lemmas go with the model, instead of the "
+            "portfolio's rules.",
+            MODEL,
+        ),
     ] = None
     device: Device = "auto"
     dtype: Dtype = "auto"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Collection
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from burnqed.core.errors import InputError
@@ -61,10 +61,8 @@ class _Following(Prepared):
     @classmethod
     def of(cls, policy: Prepared, proofs: Followed) -> _Following:
         about: dict[str, Any] = {**policy.about, "follow": proofs.sha256}
-        return cls(
-            policy.choice, about, policy.places, policy.sampler, policy.loaded, policy.rules,
-            proofs.proofs,
-        )  # fmt: skip
+        parts = {one.name: getattr(policy, one.name) for one in fields(policy)}
+        return cls(**{**parts, "about": about}, proofs=proofs.proofs)
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Policy]:

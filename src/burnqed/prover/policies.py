@@ -12,6 +12,7 @@ from burnqed.core.errors import InputError
 from burnqed.core.ports import Policy
 from burnqed.lean.pool import default_size, run_sync, usable_cores
 from burnqed.lean.toolchain import Toolchain
+from burnqed.policy.informed import Informed
 from burnqed.policy.mix import Mix
 from burnqed.policy.portfolio import Portfolio
 from burnqed.policy.prompt import PromptSettings, read_settings
@@ -22,6 +23,8 @@ from burnqed.prover.config import EncoderConfig, Kind, ModelConfig, PolicyConfig
 if TYPE_CHECKING:  # it loads torch
     from burnqed.policy.models.load import Loaded
     from burnqed.policy.ranked.library import Library
+    from burnqed.policy.ranked.retrieval import Retriever
+    from burnqed.policy.ranked.weights import Weights
     from burnqed.value.encoder import LocalEncoder
 
 # Rules propose many cheap tactics at a state; a model alone proposes fewer, at a higher cost.
@@ -49,6 +52,7 @@ class Choice:
     tactic_tokens: int | None = None
     logprobs: bool = True
     dialect: str | None = None
+    ranker: str | None = None
 
     @property
     def candidates(self) -> int:
@@ -77,6 +81,7 @@ class Choice:
             self.prompt_tokens or own.prompt_tokens,
             self.tactic_tokens or own.tactic_tokens,
             self.dialect or own.dialect,
+            own.lemmas,
         )
 
 
@@ -98,7 +103,7 @@ def chosen(config: PolicyConfig, toolchain: Toolchain | None = None) -> Choice:
         config.policy, model, url=config.url, logprobs=config.logprobs, prompt=config.prompt,
         dialect=config.dialect,
         prompt_tokens=config.prompt_tokens, tactic_tokens=config.tactic_tokens, device=config.device,
-        dtype=config.dtype,
+        dtype=config.dtype, ranker=config.ranker,
     )  # fmt: skip
 
 
@@ -125,6 +130,11 @@ def choice(policy: str | None, model: str | None = None, **rest: Any) -> Choice:
             "options of a language model do not apply to a ranker",
             hint="leave out --device, --dtype, --prompt and the like",
         )
+    if kind != "mix" and found.ranker is not None:
+        raise InputError(
+            f"--ranker goes with a language model, and --policy {kind} is not mixed with rules",
+            hint="--policy mix, or leave out --ranker; a ranker alone is a --model",
+        )
     if kind != "openai" and not found.logprobs:
         raise InputError("--no-logprobs is only for --policy openai", hint="leave out --no-logprobs")
     if kind not in _SERVED and found.url is not None:
@@ -148,7 +158,9 @@ class Prepared:
     places: dict[str, Any] = field(default_factory=dict)
     sampler: Callable[[], Sampler] | None = None  # one for each time that it is opened
     loaded: Loaded | None = None  # a local model
+    settings: PromptSettings = field(default_factory=PromptSettings)  # of a model
     rules: Policy = field(default_factory=Portfolio)  # alone, or mixed with a sampler
+    retriever: Retriever | None = None  # of the lemmas that a sampler is shown
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Policy]:
@@ -159,7 +171,9 @@ class Prepared:
         model = SampledPolicy(self.sampler())
         try:
             await model.sampler.check()
-            yield Mix(model, self.rules) if self.choice.kind == "mix" else model
+            count = model.sampler.settings.lemmas
+            asked = model if self.retriever is None else Informed(model, self.retriever, count)
+            yield Mix(asked, self.rules) if self.choice.kind == "mix" else asked
         finally:
             await model.close()
 
@@ -174,6 +188,20 @@ def prepare(
     A model on the CPU uses the cores that `workers` Leans leave free: a thread that waits for a core
     keeps all others waiting.
     """
+    made = _prepared(choice, library, workers, warn)
+    if made.sampler is None or not made.settings.lemmas:
+        return made
+    from burnqed.policy.ranked.weights import load
+
+    weights = load(find_ranker(CORE))  # the model was trained on what this one finds
+    known = library()
+    about = made.about | {"lemmas": f"{made.settings.lemmas} of {known.identity}"}
+    return replace(made, about=about, retriever=_retriever(known, weights))
+
+
+def _prepared(
+    choice: Choice, library: Callable[[], Library], workers: int | None, warn: Warn
+) -> Prepared:
     match choice.kind:
         case "portfolio":
             return Prepared(choice, {"policy": choice.kind})
@@ -192,7 +220,15 @@ def prepare(
                 "dtype": loaded.dtype,
             }
             LocalSampler(loaded)  # refuses a model with another kind of attention
-            return Prepared(choice, about, _places(choice), lambda: LocalSampler(loaded), loaded)
+            made = Prepared(
+                choice, about, _places(choice), lambda: LocalSampler(loaded), loaded, loaded.settings
+            )
+            if choice.ranker is None:
+                return made
+            beside = _ranked(replace(choice, model=choice.ranker), library)
+            about["ranker"] = beside.about["model_identity"]
+            about["library"] = beside.about["library"]
+            return replace(made, about=about, rules=beside.rules)
         case "sglang":
             from burnqed.policy.sglang import SglangConfig, SglangSampler
 
@@ -200,7 +236,7 @@ def prepare(
             sglang = SglangConfig(url=choice.url or "", model=choice.model, settings=settings)
             checked = _checked(lambda: SglangSampler(sglang), warn)
             about = _about(choice, settings) | {"model": _served_name(choice)}
-            return Prepared(choice, about, _places(choice), checked)
+            return Prepared(choice, about, _places(choice), checked, settings=settings)
         case "openai":
             from burnqed.policy.openai import OpenAIConfig, OpenAISampler
 
@@ -213,20 +249,25 @@ def prepare(
                 "model": _served_name(choice),
                 "logprobs": choice.logprobs,
             }
-            return Prepared(choice, about, _places(choice), checked)
+            return Prepared(choice, about, _places(choice), checked, settings=settings)
 
 
 def _ranked(choice: Choice, library: Callable[[], Library]) -> Prepared:
     from burnqed.policy.ranked.policy import Ranked
-    from burnqed.policy.ranked.retrieval import Retriever
-    from burnqed.policy.ranked.shared_words import shared_words
     from burnqed.policy.ranked.weights import load, untrained
 
     weights = untrained() if choice.model is None else load(find_ranker(choice.model))
     known = library()
     about = {"policy": choice.kind, "model_identity": weights.identity, "library": known.identity}
-    retriever = Retriever(known, weights, shared_words(known))
-    return Prepared(choice, about, _places(choice), rules=Ranked(retriever, weights))
+    rules = Ranked(_retriever(known, weights), weights)
+    return Prepared(choice, about, _places(choice), rules=rules)
+
+
+def _retriever(library: Library, weights: Weights) -> Retriever:
+    from burnqed.policy.ranked.retrieval import Retriever
+    from burnqed.policy.ranked.shared_words import shared_words
+
+    return Retriever(library, weights, shared_words(library))
 
 
 def _kind_of(model: str) -> Kind:

@@ -25,6 +25,7 @@ from burnqed.training.baseline import baseline_loss
 from burnqed.training.batches import Encoded, encode
 from burnqed.training.checkpoints import RESULT, find_checkpoint, read_result, write_result
 from burnqed.training.curve import save_curve
+from burnqed.training.found_lemmas import with_found_lemmas
 from burnqed.training.lora import (
     Base,
     find_model,
@@ -58,6 +59,7 @@ class Job:
     prompt: str | None = None
     max_length: int | None = None
     tactic_tokens: int | None = None
+    lemmas: int | None = None
     matched: int = MATCHED  # held-out pairs that the trained model is asked about
 
 
@@ -92,7 +94,7 @@ def _train(
         raise
     if ready is None:
         return None
-    loop, train, val = ready
+    loop, chosen, train, val = ready
     done = loop.run(watcher.stop, watcher.told)
     if not accelerator.is_main_process:
         return {} if done else None
@@ -154,6 +156,7 @@ def _settings(job: Job, accelerator: Any) -> dict[str, Any]:
         "prompt": job.prompt,
         "max_length": job.max_length,
         "tactic_tokens": job.tactic_tokens,
+        **({"lemmas": job.lemmas} if job.lemmas is not None else {}),
         "processes": accelerator.num_processes,
         "version": version("burn-qed"),
     }
@@ -168,7 +171,8 @@ def _prompt(job: Job, own: PromptSettings) -> PromptSettings:
             f"--max-length {longest} leaves no room for a prompt beside {tactic} tokens of a tactic",
             hint="a larger --max-length, or a smaller --tactic-tokens",
         )
-    return PromptSettings(job.prompt or own.format, longest - tactic, tactic, own.dialect)
+    lemmas = own.lemmas if job.lemmas is None else job.lemmas
+    return PromptSettings(job.prompt or own.format, longest - tactic, tactic, own.dialect, lemmas)
 
 
 def _nano(job: Job, chosen: Chosen, out: Path, accelerator: Any) -> Base:
@@ -185,7 +189,7 @@ def _nano(job: Job, chosen: Chosen, out: Path, accelerator: Any) -> Base:
 
 def _ready(
     job: Job, base: Base | None, chosen: Chosen, out: Path, accelerator: Any, watcher: Watcher
-) -> tuple[Loop, Encoded, Encoded] | None:
+) -> tuple[Loop, Chosen, Encoded, Encoded] | None:
     """The model and the data, in memory, where a checkpoint or the base leaves off.
 
     None when it was stopped while learning rates were tried.
@@ -204,6 +208,9 @@ def _ready(
         settings = replace(settings, dialect=DIALECTS[0])  # how it is asked where nobody says otherwise
     loaded = replace(loaded, settings=settings)
     _check_room(loaded)
+    if settings.lemmas:
+        with watcher.counted("finding lemmas", len(chosen.train) + len(chosen.val)) as one:
+            chosen = with_found_lemmas(chosen, settings.lemmas, one)
     with watcher.counted("tokenising", len(chosen.train) + len(chosen.val)) as one:
         train = encode(loaded.tokenizer, settings, chosen.train, one)
         val = encode(loaded.tokenizer, settings, chosen.val, one)
@@ -215,7 +222,7 @@ def _ready(
     if plan is None:
         return None
     loop = Loop(loaded, material, plan, out, accelerator, precision, checkpoint)
-    return loop, train, val
+    return loop, chosen, train, val
 
 
 def _device(accelerator: Any) -> str:

@@ -84,6 +84,14 @@ class PolicyTraining(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         AtLeast2 | None,
         about("Tokens of a tactic, longer ones are dropped; as the base, or 128.", MODEL),
     ] = None
+    lemmas: Annotated[
+        AtLeast0 | None,
+        about(
+            "Names of library lemmas in front of a state, as the shipped ranker finds them; by default "
+            "as the base, or 0.",
+            MODEL,
+        ),
+    ] = None
     method: Annotated[
         Method | None, about("lora or full; by default lora, for nano always full.", ADAPTER)
     ] = None

@@ -125,6 +125,12 @@ def shipped_library(toolchain: Toolchain, modules: Sequence[str]) -> Library | N
     return whole.within(modules) if whole.imports.keys() >= set(modules) else None
 
 
+def shipped() -> Library:
+    """All of the library that is shipped: that of the embedded Lean."""
+    (path,) = SHIPPED.glob("embedded-*.parquet")
+    return read_library(path)
+
+
 def ensure_library(path: Path, spec: LaunchSpec, workers: int | None, progress: Progress) -> Library:
     """The library in this file; read from Lean first, if it is not there yet."""
     with lock(path):
