@@ -21,7 +21,7 @@ POLICY = (policy.Job, Mixture, Adapting, PolicyPlan)
 @pytest.mark.parametrize(
     ("settings", "kinds", "others"),
     [
-        (PolicyTraining, POLICY, {"extra_data", "lora_alpha", "load"}),
+        (PolicyTraining, POLICY, {"extra_data", "lora_alpha", "load", "try_lr", "try_steps"}),
         (ValueTraining, (value.Job, ValuePlan), {"model", "unconditioned"}),
     ],
 )
