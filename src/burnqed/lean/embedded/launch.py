@@ -10,7 +10,8 @@ from burnqed.lean.embedded import package
 from burnqed.lean.embedded.install import Installation
 from burnqed.lean.process import LaunchSpec, Limits
 
-LAUNCHER = Path(__file__).with_name("launch.js")
+# Node asks its permissions about real paths: a checkout behind a symbolic link would be refused.
+LAUNCHER = Path(__file__).resolve().with_name("launch.js")
 NODE_FLAGS = (
     "--stack-size=900000",  # with the stack limit that `guard` raises: deep recursion is an error
     "--wasm-lazy-validation",
