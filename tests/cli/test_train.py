@@ -126,7 +126,7 @@ def test_the_last_line_has_the_last_evaluation(tmp_path: Path, inputs: Path) -> 
 def test_a_training_that_ends_early_has_a_last_line(capsys: pytest.CaptureFixture[str]) -> None:
     with Watch(lambda told: f"val {told.val_loss}", shown=True) as watch:
         for step in (1, 2, 3):
-            watch.told(StepMetrics(step, 100, 1.0, float(step), 1.0))
+            watch.told(StepMetrics(step, 100, 1.0, float(step), 1.0, None))
     assert capsys.readouterr().err.splitlines() == ["step 1/100: val 1.0", "step 3/100: val 3.0"]
 
 

@@ -5,7 +5,7 @@ nothing states them a second time. Each struct adds to the one before it:
 
     LeanConfig → PolicyConfig → GuidedConfig → Config                one statement, or a file
                               |              → SetConfig → SearchConfig, EvalConfig
-                              → NegativesConfig
+                              → NegativesConfig, MixtureConfig
                → IndexConfig                                    a set of theorems, written down
 """
 
@@ -212,6 +212,13 @@ class PolicyConfig(LeanConfig, frozen=True, kw_only=True):
     ] = None
     heartbeats: Heartbeats = HEARTBEATS
     seed: Annotated[int, about("The same seed gives the same search.", SEARCH)] = 0
+
+
+class MixtureConfig(PolicyConfig, frozen=True, kw_only=True):
+    """A model and rules, of which it is learnt how far to follow each."""
+
+    policy: Annotated[Kind | None, about("mix: a language model with rules.", POLICY)] = "mix"
+    without: Annotated[tuple[str, ...], about(WITHOUT)] = ()
 
 
 class GuidedConfig(PolicyConfig, frozen=True, kw_only=True):

@@ -8,12 +8,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
+import msgspec
+
 from burnqed.core.errors import InputError
 from burnqed.core.ports import Policy
 from burnqed.lean.pool import default_size, run_sync, usable_cores
 from burnqed.lean.toolchain import Toolchain
 from burnqed.policy.informed import Informed
-from burnqed.policy.mix import Mix
+from burnqed.policy.mix import Mix, Shares, read_shares
 from burnqed.policy.portfolio import Portfolio
 from burnqed.policy.prompt import PromptSettings, read_settings
 from burnqed.policy.ranked.files import CORE, find_ranker, is_ranker
@@ -161,6 +163,7 @@ class Prepared:
     settings: PromptSettings = field(default_factory=PromptSettings)  # of a model
     rules: Policy = field(default_factory=Portfolio)  # alone, or mixed with a sampler
     retriever: Retriever | None = None  # of the lemmas that a sampler is shown
+    shares: Shares = field(default_factory=Shares)  # of a model in a mixture
 
     @asynccontextmanager
     async def opened(self) -> AsyncIterator[Policy]:
@@ -173,9 +176,13 @@ class Prepared:
             await model.sampler.check()
             count = model.sampler.settings.lemmas
             asked = model if self.retriever is None else Informed(model, self.retriever, count)
-            yield Mix(asked, self.rules) if self.choice.kind == "mix" else asked
+            yield self._mixed(asked) if self.choice.kind == "mix" else asked
         finally:
             await model.close()
+
+    def _mixed(self, model: Policy) -> Mix:
+        assert self.loaded is not None, "a mixture has a local model"
+        return Mix(model, self.rules, self.shares)
 
 
 def prepare(
@@ -223,12 +230,7 @@ def _prepared(
             made = Prepared(
                 choice, about, _places(choice), lambda: LocalSampler(loaded), loaded, loaded.settings
             )
-            if choice.ranker is None:
-                return made
-            beside = _ranked(replace(choice, model=choice.ranker), library)
-            about["ranker"] = beside.about["model_identity"]
-            about["library"] = beside.about["library"]
-            return replace(made, about=about, rules=beside.rules)
+            return _with_rules(made, library) if choice.kind == "mix" else made
         case "sglang":
             from burnqed.policy.sglang import SglangConfig, SglangSampler
 
@@ -250,6 +252,20 @@ def _prepared(
                 "logprobs": choice.logprobs,
             }
             return Prepared(choice, about, _places(choice), checked, settings=settings)
+
+
+def _with_rules(made: Prepared, library: Callable[[], Library]) -> Prepared:
+    """A model as half of a mixture: with its shares, and with a ranker if one was given."""
+    assert made.loaded is not None
+    shares = read_shares(made.loaded.path)
+    about = dict(made.about)
+    if shares != Shares():
+        about["shares"] = msgspec.to_builtins(shares)
+    if made.choice.ranker is None:
+        return replace(made, about=about, shares=shares)
+    beside = _ranked(replace(made.choice, model=made.choice.ranker), library)
+    about |= {"ranker": beside.about["model_identity"], "library": beside.about["library"]}
+    return replace(made, about=about, shares=shares, rules=beside.rules)
 
 
 def _ranked(choice: Choice, library: Callable[[], Library]) -> Prepared:

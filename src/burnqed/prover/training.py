@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -67,7 +67,7 @@ def train_ranker(given: RankerTraining, out: Path, lean: LeanConfig, watcher: Wa
     from burnqed.training import ranker
 
     held = tuple(sets.chosen(one) for one in given.without)
-    library = leans.set_up(lean, _modules(given.data)).library(lean.workers)
+    library = leans.set_up(lean, modules_of(given.data)).library(lean.workers)
     job = ranker.Job(
         data=given.data,
         without=held,
@@ -78,7 +78,7 @@ def train_ranker(given: RankerTraining, out: Path, lean: LeanConfig, watcher: Wa
     return ranker.train_ranker(job, library, out, watcher)
 
 
-def _modules(runs: tuple[Path, ...]) -> list[str]:
+def modules_of(runs: Sequence[Path]) -> list[str]:
     """What Lean had loaded when these runs were made: all of it together."""
     found: dict[str, None] = {}
     for run in runs:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from burnqed.cli import stopping, tables
+from burnqed.cli.commands.train_mixture import mixture_command
 from burnqed.cli.commands.train_ranker import ranker_command
 from burnqed.cli.commands.train_value import value_command
 from burnqed.cli.options import JsonOption, ResumeOption, configured
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 app = typer.Typer(no_args_is_help=True, help="Train the models on what was proved.")
 app.command("value")(value_command)
 app.command("ranker")(ranker_command)
+app.command("mixture")(mixture_command)
 
 
 @app.callback()
