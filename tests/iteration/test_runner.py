@@ -37,7 +37,8 @@ from burnqed.iteration.rounds import set_aside
 from burnqed.iteration.runner import last_line, run_stage
 from burnqed.iteration.specs import Export, Index, Pairs, Search, Stage
 from burnqed.iteration.watching import Log
-from burnqed.prover.config import IndexConfig, PairsConfig, SearchConfig
+from burnqed.prover.config import SearchConfig
+from burnqed.prover.data_config import IndexConfig, PairsConfig
 from burnqed.trajectories.store import open_writer
 
 

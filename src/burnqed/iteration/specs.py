@@ -19,12 +19,11 @@ from burnqed.prover.config import (
     EncoderConfig,
     EvalConfig,
     ExportConfig,
-    IndexConfig,
     LeanConfig,
     NegativesConfig,
-    PairsConfig,
     SearchConfig,
 )
+from burnqed.prover.data_config import IndexConfig, PairsConfig
 from burnqed.training.settings import PolicyTraining, RankerTraining, ValueTraining
 
 
@@ -86,22 +85,24 @@ class Index(Command, frozen=True, kw_only=True, tag="data index"):
     out: Path
 
 
-class Search(Command, frozen=True, kw_only=True, tag="search"):
-    """A set of theorems, searched for something to learn from."""
+class OnSet(Command, frozen=True, kw_only=True):
+    """Work on a set of theorems, one by one."""
 
     arguments: ClassVar[tuple[str, ...]] = ("theorems",)
     resumes: ClassVar[bool] = True
     theorems: str
+
+
+class Search(OnSet, frozen=True, kw_only=True, tag="search"):
+    """A set of theorems, searched for something to learn from."""
+
     config: SearchConfig
     out: Path
 
 
-class Negatives(Command, frozen=True, kw_only=True, tag="negatives"):
+class Negatives(OnSet, frozen=True, kw_only=True, tag="negatives"):
     """Searches beside proofs."""
 
-    arguments: ClassVar[tuple[str, ...]] = ("theorems",)
-    resumes: ClassVar[bool] = True
-    theorems: str
     runs: Annotated[tuple[Path, ...], about("Searches with proofs.", flag="--data")]
     config: NegativesConfig
     out: Path
@@ -146,12 +147,9 @@ class Export(Command, frozen=True, kw_only=True, tag="export"):
     out: Path
 
 
-class Evaluate(Command, frozen=True, kw_only=True, tag="eval"):
+class Evaluate(OnSet, frozen=True, kw_only=True, tag="eval"):
     """Held-out theorems."""
 
-    arguments: ClassVar[tuple[str, ...]] = ("theorems",)
-    resumes: ClassVar[bool] = True
-    theorems: str
     config: EvalConfig
     out: Path
 

@@ -21,12 +21,11 @@ from burnqed.prover.config import (
     EncoderConfig,
     EvalConfig,
     ExportConfig,
-    IndexConfig,
     LeanConfig,
     NegativesConfig,
-    PairsConfig,
     SearchConfig,
 )
+from burnqed.prover.data_config import IndexConfig, PairsConfig
 from burnqed.training.plans import NANO
 from burnqed.training.settings import PolicyTraining, RankerTraining, ValueTraining
 

@@ -39,7 +39,8 @@ from burnqed.data.stated_set import StatedSet, checked, of_pool
 from burnqed.lean.pool import Pool, run_sync
 from burnqed.lean.process import LaunchSpec
 from burnqed.prover import leans
-from burnqed.prover.config import LeanConfig, PrepareConfig
+from burnqed.prover.config import LeanConfig
+from burnqed.prover.data_config import PrepareConfig
 from burnqed.prover.indexing import bring
 from burnqed.prover.preparing import Preparing
 

@@ -25,7 +25,8 @@ from burnqed.data.stated_set import StatedSet, checked, read_stated
 from burnqed.lean.embedded.progress import Progress, Terminal
 from burnqed.lean.pool import Pool, run_sync
 from burnqed.prover import leans
-from burnqed.prover.config import IndexConfig, LeanConfig
+from burnqed.prover.config import LeanConfig
+from burnqed.prover.data_config import IndexConfig
 from burnqed.prover.policies import Warn
 from burnqed.prover.sets import chosen
 

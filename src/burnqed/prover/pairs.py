@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from burnqed.prover.config import PairsConfig
+from burnqed.prover.data_config import PairsConfig
 from burnqed.prover.policies import Warn
 from burnqed.prover.sets import chosen
 

@@ -16,7 +16,7 @@ from burnqed.data.sources.open import Opened
 from burnqed.data.splits import read_shares
 from burnqed.policy.lengths import Lengths, lengths
 from burnqed.policy.prompt import DIALECTS, PromptSettings
-from burnqed.prover.config import PrepareConfig
+from burnqed.prover.data_config import PrepareConfig
 from burnqed.prover.policies import Warn
 from burnqed.prover.sets import chosen
 

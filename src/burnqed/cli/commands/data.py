@@ -24,7 +24,8 @@ from burnqed.cli.options import JsonOption, configured
 from burnqed.core.errors import InputError
 from burnqed.data.benchmarks import BENCHMARKS, is_here
 from burnqed.data.sources.open import sources
-from burnqed.prover.config import IndexConfig, LeanConfig
+from burnqed.prover.config import LeanConfig
+from burnqed.prover.data_config import IndexConfig
 from burnqed.prover.indexing import bring, index
 
 app = typer.Typer(no_args_is_help=True, help="Theorem sets, and data to learn from.")

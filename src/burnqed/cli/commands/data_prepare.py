@@ -18,7 +18,7 @@ from burnqed.core.errors import InputError
 from burnqed.core.stopping import Stopping
 from burnqed.data.prepare import RULES
 from burnqed.data.sources.open import open_source
-from burnqed.prover.config import PrepareConfig
+from burnqed.prover.data_config import PrepareConfig
 from burnqed.prover.preparing import Preparing
 
 _COLUMNS = 6  # of sources in a table; of more, report.json tells

@@ -10,7 +10,7 @@ import typer
 
 from burnqed.cli import tables
 from burnqed.cli.options import JsonOption, configured
-from burnqed.prover.config import PairsConfig
+from burnqed.prover.data_config import PairsConfig
 from burnqed.prover.pairs import pairs
 
 
