@@ -15,7 +15,7 @@ from burnqed.data.fix_rules import Fixes, load_fixes, rename, rename_field
 from burnqed.data.fix_search import Draft, Proposer
 from burnqed.data.known_names import known
 from burnqed.data.ledger import open_ledger
-from burnqed.data.migration import migrate, report, survivors
+from burnqed.data.migration import Work, migrate, report, survivors
 from burnqed.data.steps import WholeProof
 from burnqed.lean.judge import judge_file
 from burnqed.lean.pool import Pool
@@ -71,7 +71,7 @@ async def migrated(
             stop.set()
 
     with open_ledger(out, pytest.fail) as ledger:
-        await migrate(launch, lambda: proofs, init_only, fixes, ledger, on_proof, stop)
+        await migrate(Work(launch, lambda: proofs, init_only, fixes, ledger, on_proof, stop))
         rows = {row["theorem"]: row for row in ledger.rows()}
         return report(ledger.rows()), rows, list(survivors(ledger, proofs))
 

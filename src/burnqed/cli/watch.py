@@ -12,9 +12,10 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, Self
 
 from burnqed.cli import tables
-from burnqed.cli.progress import SetProgress, counted, timed_bar
+from burnqed.cli.progress import CountedProgress, SetProgress, counted, timed_bar
 from burnqed.core import screen
 from burnqed.core.stopping import Stopping
+from burnqed.core.watching import Counts
 from burnqed.prover.progress import LINE_SECONDS
 
 
@@ -30,7 +31,7 @@ class Watch:
         console = screen.console(stderr=True)
         self._stopping = Stopping(shown=is_main())
         self._said = said
-        self._shown = shown
+        self.shown = shown
         self._lines = shown and not console.is_terminal
         self._bar = timed_bar(console, shown=shown and not self._lines)
         self._first: tuple[int, float] | None = None
@@ -64,10 +65,16 @@ class Watch:
             tables.warn(problem)
 
     def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]:
-        return _by_hundreds(what, total, self._shown)
+        return _by_hundreds(what, total, self.shown)
+
+    @contextmanager
+    def tally(self, what: str, total: int) -> Iterator[Callable[[Counts], None]]:
+        bar = CountedProgress(what, total, self.shown)
+        with bar.shown():
+            yield bar.add
 
     def bar(self, total: int, done: int, label: str = "") -> SetProgress:
-        return SetProgress(total, done, self._shown, label)
+        return SetProgress(total, done, self.shown, label)
 
     def told(self, told: Any) -> None:
         if self._task is None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Protocol
+
+Counts = Mapping[str, int]
 
 
 class Bar(Protocol):
@@ -34,6 +36,9 @@ class Watcher(Protocol):
         """An event that is set to stop the work. Called once, in the event loop of the work."""
 
     def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]: ...
+
+    def tally(self, what: str, total: int) -> AbstractContextManager[Callable[[Counts], None]]:
+        """As `counted`, where each piece of work says how it ended: in counts to be added up."""
 
     def told(self, told: Any) -> None:
         """How a training stands: its step, of how many, and figures of its own."""
@@ -69,6 +74,9 @@ class Quiet:
 
     def counted(self, what: str, total: int) -> AbstractContextManager[Callable[[], None]]:
         return nullcontext(lambda: None)
+
+    def tally(self, what: str, total: int) -> AbstractContextManager[Callable[[Counts], None]]:
+        return nullcontext(lambda _counts: None)
 
     def told(self, told: Any) -> None:
         pass

@@ -10,69 +10,28 @@ A step is done when its report is there, which is written last. What is in the m
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractAsyncContextManager, AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Protocol
 
 from burnqed.core.errors import CorruptError
 from burnqed.core.files import publish
-from burnqed.data import (
-    library_trace,
-    migration,
-    proof_validation,
-    re_extract,
-    trace_report,
-    validation,
-)
+from burnqed.data import re_extract, validation, with_lean
 from burnqed.data.build_inputs import Input
 from burnqed.data.contamination import Held
 from burnqed.data.drawn_proofs import DrawnProofs
-from burnqed.data.drift import Sorter
-from burnqed.data.fix_rules import Fixes
-from burnqed.data.known_names import known_names
 from burnqed.data.lean_files import imports_of
-from burnqed.data.ledger import open_ledger
-from burnqed.data.recipe import Trace
-from burnqed.data.sampled_proofs import census, collected, draw
+from burnqed.data.library_trace import LIBRARY
+from burnqed.data.sampled_proofs import census, draw
 from burnqed.data.sources.open import Opened, open_source
 from burnqed.data.sources.rows import Notes
 from burnqed.data.steps import Step
-from burnqed.data.trace import LOST, trace_files
-from burnqed.data.trace_store import FileTrace, open_trace, read_files
-from burnqed.data.whole_proofs import LEAN, lay_out, trace_proofs
-from burnqed.lean.pool import Pool
-from burnqed.lean.process import LaunchSpec
+from burnqed.data.trace import LOST
+from burnqed.data.whole_proofs import LEAN, lay_out
+from burnqed.data.with_lean import PROOFS, Needed, Report, Tools, modules_with, needed_by
 
 REPORT = "report.json"
-Report = dict[str, Any]
-
-
-class Leans(Protocol):
-    """Leans with some modules, as long as they are needed."""
-
-    def loadable(self, modules: Sequence[str]) -> list[str]: ...
-
-    def spec(self, modules: Sequence[str]) -> LaunchSpec: ...
-
-    def pool(self, modules: Sequence[str]) -> AbstractAsyncContextManager[Pool]: ...
-
-    def with_judges(self, modules: Sequence[str]) -> AbstractAsyncContextManager[tuple[Pool, Pool]]: ...
-
-
-class Watch(Protocol):
-    """Hears of problems that stop nothing, shows how far a step is, and says when to stop."""
-
-    stop: asyncio.Event
-
-    def warn(self, problem: str) -> None: ...
-
-    def bar(
-        self, label: str, total: int
-    ) -> AbstractContextManager[Callable[[Mapping[str, int]], None]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,16 +43,11 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
-class Tools:
-    """All that the steps share."""
+class Plan:
+    """What all sources share: tools, the theorems that are held out, and the seed of samples."""
 
-    leans: Leans
-    watch: Watch
-    fixes: Fixes
+    tools: Tools
     held: Held
-    trace: Trace
-    imports: tuple[str, ...]
-    workers: int | None
     seed: int
 
 
@@ -104,45 +58,45 @@ class _Stopped(Exception):
 # ------------------------------------------------------------------------------------- steps
 
 
-async def make_ready(one: Input, out: Path, tools: Tools) -> Ready | None:
+async def make_ready(one: Input, out: Path, plan: Plan) -> Ready | None:
     """Bring a source as far as steps that can be prepared; None if it was stopped."""
     try:
         match one.kind:
             case "lean":
-                return await _of_lean_files(one, out, tools)
+                return await _of_lean_files(one, out, plan)
             case "proofs":
-                return await _of_proofs(one, out, tools)
+                return await _of_proofs(one, out, plan)
             case "steps":
-                return await _of_steps(one, out, tools)
+                return await _of_steps(one, out, plan)
     except _Stopped:
         return None
 
 
-async def _of_lean_files(one: Input, out: Path, tools: Tools) -> Ready:
+async def _of_lean_files(one: Input, out: Path, plan: Plan) -> Ready:
     folder = out / "traced"
-    found = await _once(folder, lambda: _trace_files(one, folder, tools), _lost)
+    found = await _once(folder, lambda: _trace_files(one, folder, plan), _lost)
     return _traced(one, folder, found, [_files_told(found)])
 
 
-async def _of_proofs(one: Input, out: Path, tools: Tools) -> Ready:
+async def _of_proofs(one: Input, out: Path, plan: Plan) -> Ready:
     told: list[Report] = []
     proofs, due = one.rows, one.wish.migrate == "always"
     if one.wish.validate:
         folder = out / "validated"
-        found = await _once(folder, lambda: _validate_proofs(one, folder, tools), _errors)
+        found = await _once(folder, lambda: _validate_proofs(one, folder, plan), _errors)
         told.append(_validated_told(found, "whole proofs", found["accepted"], found["causes"]))
         due = due or (one.wish.migrate == "due" and found["verdict"] == "migrate")
     if due:
         moved = out / "migrated"
-        found = await _once(moved, lambda: _migrate(one, moved, tools), _error)
+        found = await _once(moved, lambda: _migrate(one, moved, plan), _error)
         survive = found["unchanged"] + found["fixed"]
         dropped = {**found["causes"], "no proof": found["empty"]}
         told.append(_step("migrate", "whole proofs", found["proofs"], survive, dropped))
         if not survive:
             return Ready(None, tuple(told))
-        proofs = replace(open_source(f"proofs={moved / _PROOFS}"), label=one.name)
+        proofs = replace(open_source(f"proofs={moved / PROOFS}"), label=one.name)
     traced = out / "traced"
-    found = await _once(traced, lambda: _trace_proofs(proofs, traced, tools), _lost)
+    found = await _once(traced, lambda: _trace_proofs(one, proofs, traced, plan), _lost)
     counts = found["proofs"]
     why = {kind: some["proofs"] for kind, some in found["does_not_compile"].items()}
     dropped = {**counts["left_out"], **why}
@@ -150,23 +104,23 @@ async def _of_proofs(one: Input, out: Path, tools: Tools) -> Ready:
     return _traced(one, traced, found, told)
 
 
-async def _of_steps(one: Input, out: Path, tools: Tools) -> Ready:
+async def _of_steps(one: Input, out: Path, plan: Plan) -> Ready:
     told: list[Report] = []
     always = one.wish.re_extract == "always"
     due = always
     if one.wish.validate:
         folder = out / "validated"
-        found = await _once(folder, lambda: _validate_steps(one, folder, tools), _errors)
+        found = await _once(folder, lambda: _validate_steps(one, folder, plan), _errors)
         wrong = {k: v["theorems"] for k, v in found["categories"].items() if k != re_extract.DRIFT}
         told.append(_validated_told(found, "theorems drawn", found["replay"], wrong))
         if found["verdict"] == "re-trace" and not always:
-            tools.watch.warn(f"{one.name} is left out: {found['replay_rate']:.0%} of it replays")
+            plan.tools.watcher.warn(f"{one.name} is left out: {found['replay_rate']:.0%} of it replays")
             return Ready(None, tuple(told))
         due = due or (one.wish.re_extract == "due" and found["verdict"] == "re-extract")
     if not due:
         return Ready(one.rows, tuple(told))
     fresh = out / "extracted"
-    found = await _once(fresh, lambda: _re_extract(one, fresh, tools), _errors)
+    found = await _once(fresh, lambda: _re_extract(one, fresh, plan), _errors)
     counts = found["theorems"]
     step = _step("re-extract", "theorems", counts["in"], counts["out"], counts["dropped"])
     told.append(step | {"steps": found["steps"]["out"]})
@@ -226,139 +180,55 @@ def _lost(told: Report) -> int:
 # -------------------------------------------------------------------------------- each step
 
 
-def _modules(tools: Tools, needed: Sequence[str]) -> list[str]:
-    return list(dict.fromkeys(["Init", *tools.imports, *tools.leans.loadable(needed)]))
+def _tools(one: Input, plan: Plan) -> Tools:
+    return replace(plan.tools, label=f"{one.name}: ")
 
 
-async def _trace_files(one: Input, out: Path, tools: Tools) -> Report | None:
+async def _trace_files(one: Input, out: Path, plan: Plan) -> Report | None:
+    tools = _tools(one, plan)
     if one.wish.library:
-        return await _trace_library(one, out, tools)
-    modules = _modules(tools, imports_of([path for path, _ in one.files]))
-    async with tools.leans.with_judges(modules) as (pool, judges):
-        with (
-            tools.watch.bar(f"{one.name}: tracing", len(one.files)) as count,
-            open_trace(out, tools.watch.warn) as writer,
-        ):
-            await trace_files(
-                pool, judges if tools.trace.judge else None, one.files, tools.trace.file_seconds,
-                writer, lambda file: count(_counts(file)), tools.watch.stop,
-            )  # fmt: skip
-    if tools.watch.stop.is_set():
-        return None
-    return trace_report.report(read_files(out, tools.watch.warn))
+        return await with_lean.trace_library_files(one.files, LIBRARY, out, tools)
+    modules = modules_with(tools.leans, tools.imports, imports_of([path for path, _ in one.files]))
+    return await with_lean.trace_lean_files(one.files, modules, out, tools)
 
 
-async def _trace_library(one: Input, out: Path, tools: Tools) -> Report | None:
-    spec, stop = tools.leans.spec(library_trace.LIBRARY), tools.watch.stop
-    with open_trace(out, tools.watch.warn) as writer:
-        with tools.watch.bar(f"{one.name}: tracing", len(one.files)) as count:
-            await library_trace.trace_library(
-                spec, tools.workers, one.files, tools.trace.file_seconds, writer,
-                lambda file: count(_counts(file)), stop,
-            )  # fmt: skip
-        if tools.trace.judge and not stop.is_set():
-            with tools.watch.bar(f"{one.name}: judging", len(one.files)) as count:
-                await library_trace.judge_library(
-                    spec, out, writer, lambda file: count(_counts(file)), tools.watch.warn, stop
-                )
-    if stop.is_set():
-        return None
-    return trace_report.report(read_files(out, tools.watch.warn))
+async def _trace_proofs(one: Input, proofs: Opened, out: Path, plan: Plan) -> Report | None:
+    notes = Notes(on_bad=lambda problem: plan.tools.watcher.warn(problem.message))
+    laid = lay_out(proofs.proofs(notes), out / LEAN, plan.held)
+    return await with_lean.trace_whole_proofs(proofs, laid, out, _tools(one, plan))
 
 
-async def _trace_proofs(proofs: Opened, out: Path, tools: Tools) -> Report | None:
-    notes = Notes(on_bad=lambda problem: tools.watch.warn(problem.message))
-    laid = lay_out(proofs.proofs(notes), out / LEAN, tools.held)
-    modules = _modules(tools, laid.imports)
-    async with tools.leans.with_judges(modules) as (pool, judges):
-        sorter = Sorter(await known_names(pool), tools.fixes, _absent(proofs, modules))
-        with tools.watch.bar(f"{proofs.label}: tracing", len(laid.files)) as count:
-            return await trace_proofs(
-                out, laid, pool, judges if tools.trace.judge else None, sorter,
-                tools.trace.file_seconds, tools.watch.warn, lambda file: count(_counts(file)),
-                tools.watch.stop,
-            )  # fmt: skip
+async def _validate_steps(one: Input, out: Path, plan: Plan) -> Report | None:
+    needed, sample = _needed(one, plan), draw(_quietly(one), one.wish.validate, plan.seed)
+    proofs = validation.drawn(_quietly(one), sample, needed.stated)
+    return await with_lean.validate_steps(sample, proofs, needed, out, _tools(one, plan))
 
 
-def _counts(file: FileTrace) -> dict[str, int]:
-    return {"steps": sum(t.steps for t in file.theorems), "skipped": bool(file.problem)}
+async def _re_extract(one: Input, out: Path, plan: Plan) -> Report | None:
+    found, needed = census(_quietly(one)), _needed(one, plan)
+    return await with_lean.extract_again(lambda: _quietly(one), found, needed, out, _tools(one, plan))
 
 
-def _absent(opened: Opened, modules: Sequence[str]) -> tuple[str, ...]:
-    return ("Mathlib",) if opened.is_published and "Mathlib" not in modules else ()
-
-
-async def _validate_steps(one: Input, out: Path, tools: Tools) -> Report | None:
-    stated, needed = validation.stated_in(one.rows, tools.watch.warn)
-    modules = _modules(tools, needed)
-    sample = draw(_quietly(one), one.wish.validate, tools.seed)
-    found = collected(_quietly(one), sample.chosen)
-    proofs = [
-        validation.startable(key, sample.chosen[key], proof, stated) for key, proof in found.items()
-    ]
-    with open_ledger(out / _PROOFS, tools.watch.warn) as ledger:
-        async with tools.leans.pool(modules) as pool:
-            sorter = Sorter(await known_names(pool), tools.fixes, _absent(one.rows, modules))
-            with tools.watch.bar(f"{one.name}: replaying", len(proofs)) as count:
-                await validation.validate(
-                    pool, proofs, sorter, ledger, lambda row: count({str(row["outcome"]): 1}),
-                    tools.watch.stop,
-                )  # fmt: skip
-        rows = list(ledger.rows())
-    return None if tools.watch.stop.is_set() else validation.report(sample, rows)
-
-
-async def _re_extract(one: Input, out: Path, tools: Tools) -> Report | None:
-    stated, needed = validation.stated_in(one.rows, tools.watch.warn)
-    modules = _modules(tools, needed)
-    found = census(_quietly(one))
-    async with tools.leans.pool(modules) as pool:
-        sorter = Sorter(await known_names(pool), tools.fixes, _absent(one.rows, modules))
-        with tools.watch.bar(f"{one.name}: replaying", len(found.whole)) as count:
-            return await re_extract.re_extract(
-                out, lambda: _quietly(one), found, stated, pool, sorter, tools.watch.warn,
-                lambda row: count({str(row["outcome"]): 1}), tools.watch.stop,
-            )  # fmt: skip
+def _needed(one: Input, plan: Plan) -> Needed:
+    return needed_by(one.rows, plan.tools.leans, plan.tools.imports, plan.tools.watcher.warn)
 
 
 def _quietly(one: Input) -> Iterator[Step]:
-    """The steps of a source; rows that are none are told of when they are prepared."""
+    """The steps of a source; bad rows are reported when the steps are prepared."""
     return one.rows.steps(Notes(on_bad=lambda _: None))
 
 
-_PROOFS = "proofs.jsonl"
-_RESULTS = "results.jsonl"
+async def _validate_proofs(one: Input, out: Path, plan: Plan) -> Report | None:
+    proofs = DrawnProofs(one.rows, one.wish.validate, plan.seed, plan.tools.watcher.warn)
+    return await with_lean.validate_whole_proofs(proofs, out, _tools(one, plan))
 
 
-async def _validate_proofs(one: Input, out: Path, tools: Tools) -> Report | None:
-    proofs = DrawnProofs(one.rows, one.wish.validate, tools.seed, tools.watch.warn)
-    with open_ledger(out / _PROOFS, tools.watch.warn) as ledger:
-        with tools.watch.bar(f"{one.name}: judging", proofs.count) as count:
-            await proof_validation.validate_proofs(
-                tools.leans.with_judges, proofs, tools.leans.loadable, tools.fixes, ledger,
-                lambda row: count({str(row["outcome"]): 1}), tools.watch.stop,
-            )  # fmt: skip
-        if tools.watch.stop.is_set():
-            return None
-        return proof_validation.report(ledger.rows(), proofs.there)
+async def _migrate(one: Input, out: Path, plan: Plan) -> Report | None:
+    proofs = DrawnProofs(one.rows, None, plan.seed, lambda _told_already: None)
+    return await with_lean.migrate_whole_proofs(proofs, out, _tools(one, plan))
 
 
-async def _migrate(one: Input, out: Path, tools: Tools) -> Report | None:
-    proofs = DrawnProofs(one.rows, None, tools.seed, lambda _told_already: None)
-    with open_ledger(out / _RESULTS, tools.watch.warn) as ledger:
-        with tools.watch.bar(f"{one.name}: migrating", proofs.count) as count:
-            await migration.migrate(
-                tools.leans.with_judges, proofs, tools.leans.loadable, tools.fixes, ledger,
-                lambda row: count({str(row["outcome"]): 1}), tools.watch.stop,
-            )  # fmt: skip
-        if tools.watch.stop.is_set():
-            return None
-        rows = (asdict(proof) for proof in migration.survivors(ledger, proofs()))
-        publish(out / _PROOFS, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-        return migration.report(ledger.rows())
-
-
-# ------------------------------------------------------------------------------ what is told
+# ------------------------------------------------------------------------------ the reports
 
 
 def _step(step: str, what: str, came: int, left: int, dropped: Mapping[str, int]) -> Report:

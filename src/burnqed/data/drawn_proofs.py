@@ -22,8 +22,7 @@ class DrawnProofs:
         self._chosen: frozenset[str] | None = None
         bad = BadRows()
         keys = {key_of_proof(proof) for proof in source.proofs(Notes(warn, bad.add))}
-        for problem in bad.first:
-            warn(problem)
+        bad.tell(warn)
         if not keys:
             raise InputError(
                 f"{source.given} has no proofs", hint="`burn-qed data inspect` looks into it"

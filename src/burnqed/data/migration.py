@@ -30,8 +30,7 @@ from burnqed.lean.judge import complaint, judge_file
 from burnqed.lean.pool import Pool
 from burnqed.lean.statement import declarations, split_header
 
-TARGET = 0.95
-_JUDGED = 24  # drafts of one proof that the judge is shown
+DRAFTS = 24  # drafts of one proof that the judge is shown
 _SHOWN = 50
 # unchanged and fixed: the judge accepts it. empty: there is no proof to move. error: Lean failed.
 Outcome = Literal["unchanged", "fixed", "failed", "empty", "error"]
@@ -58,84 +57,88 @@ def key_of_proof(proof: WholeProof) -> str:
     return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:24]
 
 
-async def migrate(
-    launch: Launch,
-    proofs: Callable[[], Iterable[WholeProof]],
-    loadable: Callable[[Sequence[str]], Sequence[str]],
-    fixes: Fixes,
-    ledger: Ledger,
-    on_proof: Callable[[Mapping[str, Any]], None],
-    stop: asyncio.Event,
-    *,
-    drafts: int = _JUDGED,
-) -> None:
-    """Every proof of `proofs` (which is read once for each set of imports) that is not done yet.
+@dataclass(frozen=True, slots=True)
+class Work:
+    """What migrating needs, and where it tells of it.
+
+    `proofs` is read once for each set of imports. `drafts` is how many changes of a proof the judge is
+    shown; with 0, proofs are judged as they are.
+    """
+
+    launch: Launch
+    proofs: Callable[[], Iterable[WholeProof]]
+    loadable: Callable[[Sequence[str]], Sequence[str]]
+    fixes: Fixes
+    ledger: Ledger
+    on_proof: Callable[[Mapping[str, Any]], None]
+    stop: asyncio.Event
+    drafts: int = DRAFTS
+
+    def modules(self, draft: Draft) -> tuple[str, ...]:
+        try:
+            return tuple(sorted({"Init", *self.loadable(draft.imports)}))
+        except StatementError:  # its imports cannot be read: Lean will say so
+            return ("Init",)
+
+
+async def migrate(work: Work) -> None:
+    """Every proof that is not done yet.
 
     A change that needs another import puts the proof off until the proofs with these imports are done.
-    `drafts` is how many changes of a proof the judge is shown; with 0, proofs are judged as they are.
     """
     groups: set[tuple[str, ...]] = set()
     counted: set[str] = set()
-    for proof in proofs():
+    for proof in work.proofs():
         key = key_of_proof(proof)
-        if _is_done(ledger, key):
+        if _is_done(work.ledger, key):
             if key not in counted:
-                on_proof(ledger.row(key))
+                work.on_proof(work.ledger.row(key))
             counted.add(key)
         else:
-            groups.add(_modules(_draft(ledger, key, proof), loadable))
+            groups.add(work.modules(_draft(work.ledger, key, proof)))
     tried: set[tuple[str, ...]] = set()
-    while groups and not stop.is_set():
+    while groups and not work.stop.is_set():
         modules = min(groups)
         groups.discard(modules)
         tried.add(modules)
-        async with launch(modules) as pools:
-            later = await _group(
-                pools, modules, proofs, loadable, fixes, ledger, on_proof, stop, drafts
-            )
+        async with work.launch(modules) as pools:
+            later = await _group(work, pools, modules)
         groups |= later - tried
 
 
 async def _group(
-    pools: tuple[Pool, Pool],
-    modules: tuple[str, ...],
-    proofs: Callable[[], Iterable[WholeProof]],
-    loadable: Callable[[Sequence[str]], Sequence[str]],
-    fixes: Fixes,
-    ledger: Ledger,
-    on_proof: Callable[[Mapping[str, Any]], None],
-    stop: asyncio.Event,
-    drafts: int,
+    work: Work, pools: tuple[Pool, Pool], modules: tuple[str, ...]
 ) -> set[tuple[str, ...]]:
     """The proofs that want just these modules; what is left is wanted by others."""
-    worker = _Migration(*pools, Proposer(await known_names(pools[0]), fixes), loadable, drafts)
+    proposer = Proposer(await known_names(pools[0]), work.fixes)
+    migration = _Migration(*pools, proposer, work.loadable, work.drafts)
     later: set[tuple[str, ...]] = set()
     begun: set[str] = set()
 
     def wanted() -> Iterator[tuple[str, WholeProof, Draft]]:
-        for proof in proofs():
+        for proof in work.proofs():
             key = key_of_proof(proof)
-            if key in begun or _is_done(ledger, key):
+            if key in begun or _is_done(work.ledger, key):
                 continue
-            draft = _draft(ledger, key, proof)
-            if _modules(draft, loadable) == modules:
+            draft = _draft(work.ledger, key, proof)
+            if work.modules(draft) == modules:
                 begun.add(key)
                 yield key, proof, draft
 
     todo = wanted()
 
-    async def work() -> None:
+    async def one_by_one() -> None:
         for key, proof, draft in todo:
-            found = await worker.one(proof, draft)
+            found = await migration.one(proof, draft)
             if isinstance(found, Draft):
-                later.add(_modules(found, loadable))
-                ledger.add(key, {"outcome": "later", "draft": asdict(found)})
+                later.add(work.modules(found))
+                work.ledger.add(key, {"outcome": "later", "draft": asdict(found)})
                 continue
             row = {"theorem": proof.theorem, "source": proof.source, **_told(proof, found)}
-            ledger.add(key, row)
-            on_proof(row)
+            work.ledger.add(key, row)
+            work.on_proof(row)
 
-    await until_stopped([work() for _ in range(pools[0].size)], stop)
+    await until_stopped([one_by_one() for _ in range(pools[0].size)], work.stop)
     return later
 
 
@@ -150,13 +153,6 @@ def _draft(ledger: Ledger, key: str, proof: WholeProof) -> Draft:
         return Draft(proof.context, proof.statement, proof.proof)
     changes = tuple(Change(**change) for change in row["draft"]["changes"])
     return Draft(**{**row["draft"], "changes": changes})
-
-
-def _modules(draft: Draft, loadable: Callable[[Sequence[str]], Sequence[str]]) -> tuple[str, ...]:
-    try:
-        return tuple(sorted({"Init", *loadable(draft.imports)}))
-    except StatementError:  # its imports cannot be read: Lean will say so
-        return ("Init",)
 
 
 # ------------------------------------------------------------------------------------------ one proof

@@ -8,31 +8,13 @@ Rows without a proof, and Lean's own failures, say nothing about the data and ar
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal
 
 from burnqed.data import migration
-from burnqed.data.fix_rules import Fixes
-from burnqed.data.ledger import Ledger
-from burnqed.data.migration import Launch
-from burnqed.data.steps import WholeProof
 from burnqed.data.validation import ENOUGH
 
 Verdict = Literal["use", "migrate", "none"]
-
-
-async def validate_proofs(
-    launch: Launch,
-    proofs: Callable[[], Iterable[WholeProof]],
-    loadable: Callable[[Sequence[str]], Sequence[str]],
-    fixes: Fixes,
-    ledger: Ledger,
-    on_proof: Callable[[Mapping[str, Any]], None],
-    stop: asyncio.Event,
-) -> None:
-    """Judge the proofs that are not in the ledger yet; the tables only sort what fails."""
-    await migration.migrate(launch, proofs, loadable, fixes, ledger, on_proof, stop, drafts=0)
 
 
 def report(rows: Iterable[Mapping[str, Any]], there: int) -> dict[str, Any]:

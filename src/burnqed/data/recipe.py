@@ -42,10 +42,14 @@ class Source(Section, frozen=True, kw_only=True):
     ] = "due"
 
 
+FileSeconds = Annotated[
+    Annotated[float, msgspec.Meta(ge=1)], about("A file that takes longer is skipped.")
+]
+Judged = Annotated[bool, about("Have the judge look at every recorded proof as well.")]
+
+
 class Trace(Section, frozen=True, kw_only=True):
     """Lean files, and whole proofs, as steps."""
 
-    file_seconds: Annotated[
-        Annotated[float, msgspec.Meta(ge=1)], about("A file that takes longer is skipped.")
-    ] = 300.0
-    judge: Annotated[bool, about("Have the judge look at every recorded proof as well.")] = False
+    file_seconds: FileSeconds = 300.0
+    judge: Judged = False

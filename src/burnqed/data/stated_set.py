@@ -56,8 +56,7 @@ def read_stated(source: Opened, warn: Callable[[str], None]) -> StatedSet:
         found = _of_texts(_texts(source, notes))
     else:
         found = _of_steps(source.steps(notes))
-    for problem in bad.first:
-        warn(problem)
+    bad.tell(warn)
     if not found.entries:
         raise InputError(f"{source.given} states nothing")
     return found

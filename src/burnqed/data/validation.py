@@ -24,7 +24,7 @@ from burnqed.data.first_state import NoStatement, statement_of
 from burnqed.data.index import TheoremIndex
 from burnqed.data.ledger import Ledger
 from burnqed.data.replay import Replayed, replay
-from burnqed.data.sampled_proofs import Key, Sample
+from burnqed.data.sampled_proofs import Key, Sample, collected
 from burnqed.data.sources import written
 from burnqed.data.sources.open import Opened
 from burnqed.data.steps import Step
@@ -64,6 +64,12 @@ def startable(key: Key, stratum: str, steps: Sequence[Step], stated: Mapping[str
         return Proof(name, stratum, steps, Theorem(key[1], statement_of(steps[0].state)))
     except NoStatement as error:
         return Proof(name, stratum, steps, None, str(error))
+
+
+def drawn(steps: Iterable[Step], sample: Sample, stated: Mapping[str, Theorem]) -> list[Proof]:
+    """The proofs of a sample, ready to be replayed."""
+    found = collected(steps, sample.chosen)
+    return [startable(key, sample.chosen[key], proof, stated) for key, proof in found.items()]
 
 
 def stated_in(

@@ -7,11 +7,13 @@ import dataclasses
 import signal
 import sys
 import time
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from types import FrameType
 from typing import Any
 
+from burnqed.core.watching import Counts
 from burnqed.prover.progress import LINE_SECONDS, SetCounts
 from burnqed.search.events import Event
 from burnqed.trajectories.schema import TheoremRecord
@@ -62,14 +64,21 @@ class Log:
 
     @contextmanager
     def counted(self, what: str, total: int) -> Iterator[Callable[[], None]]:
-        done = 0
+        with self.tally(what, total) as add:
+            yield lambda: add({})
 
-        def one() -> None:
+    @contextmanager
+    def tally(self, what: str, total: int) -> Iterator[Callable[[Counts], None]]:
+        done, counts = 0, Counter[str]()
+
+        def add(more: Counts) -> None:
             nonlocal done
             done += 1
-            self._lines.show(f"{what}: {done}/{total}", last=done == total)
+            counts.update(more)
+            said = "".join(f", {name} {count}" for name, count in counts.items() if count)
+            self._lines.show(f"{what}: {done}/{total}{said}", last=done == total)
 
-        yield one
+        yield add
 
     def told(self, told: Any) -> None:
         figures = dataclasses.asdict(told)

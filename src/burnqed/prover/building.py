@@ -12,8 +12,8 @@ import asyncio
 import json
 import os
 import re
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import AbstractContextManager, asynccontextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Protocol
@@ -25,6 +25,7 @@ from burnqed.core.config import build as built
 from burnqed.core.errors import ConfigError, InputError
 from burnqed.core.files import publish
 from burnqed.core.runs import MANIFEST, check_out, open_run
+from burnqed.core.watching import Watcher
 from burnqed.data import build as steps
 from burnqed.data.benchmarks import BENCHMARKS
 from burnqed.data.build_inputs import find_input
@@ -36,12 +37,12 @@ from burnqed.data.recipe import Section, Source, Trace
 from burnqed.data.sources.open import Opened, read_steps
 from burnqed.data.splits import read_shares
 from burnqed.data.stated_set import StatedSet, checked, of_pool
-from burnqed.lean.pool import Pool, run_sync
-from burnqed.lean.process import LaunchSpec
-from burnqed.prover import leans
+from burnqed.data.with_lean import Report, Tools, modules_with
+from burnqed.lean.pool import run_sync
 from burnqed.prover.config import LeanConfig
 from burnqed.prover.data_config import PrepareConfig
 from burnqed.prover.indexing import bring
+from burnqed.prover.leans import Leans
 from burnqed.prover.preparing import Preparing
 
 REPORT, DATA, THEOREMS = "report.json", "data", "theorems.json"
@@ -84,19 +85,14 @@ class Recipe:
         return {**told, "sources": {name: as_content(one) for name, one in named.items()}}
 
 
-class View(Protocol):
-    """Whoever looks on, and may stop it."""
-
-    def warn(self, problem: str) -> None: ...
+class View(Watcher, Protocol):
+    """A watcher that also sees what comes before Lean, and after it."""
 
     def looking(self) -> AbstractContextManager[Callable[[int], None]]:
-        """Hears of rows that were looked through before anything is begun."""
-
-    def watch(self) -> steps.Watch:
-        """Of the steps with Lean; asked for in the event loop of the work."""
+        """Receives the number of rows that were looked through before anything is begun."""
 
     def preparing(self) -> AbstractContextManager[Callable[[str, int], None]]:
-        """Hears of the stage and of rows done."""
+        """Receives the stage and the number of rows done."""
 
 
 # ------------------------------------------------------------------------------------ recipes
@@ -166,12 +162,12 @@ def build(recipe: Recipe, out: Path, view: View) -> dict[str, Any] | None:
         with view.looking() as looked_at:
             for one in inputs:
                 one.look_through(looked_at)
-    lean = leans.set_up(settings.lean, ["Init"])
+    here = Leans(settings.lean)
     asked = {
         "command": "data build", "recipe": recipe.content(),
         "inputs": {one.name: one.checksum() for one in inputs},
         "without": [{"set": held.name, "checksum": held.checksum} for held in preparing.held],
-        "toolchain": lean.toolchain.label,
+        "toolchain": here.label,
     }  # fmt: skip
     open_run(out, json.loads(json.dumps(asked)), resume=True)
     if (out / REPORT).exists():
@@ -179,13 +175,14 @@ def build(recipe: Recipe, out: Path, view: View) -> dict[str, Any] | None:
     held = held_out(preparing.held)
 
     async def make_ready() -> list[steps.Ready] | None:
-        tools = steps.Tools(
-            _Leans(settings.lean), view.watch(), load_fixes(), held, settings.trace,
-            settings.lean.imports, settings.lean.workers, settings.prepare.seed,
-        )  # fmt: skip
+        lean = settings.lean
+        tools = Tools(
+            here, view, view.stopping(), load_fixes(), settings.trace, lean.workers, lean.imports
+        )
+        plan = steps.Plan(tools, held, settings.prepare.seed)
         found = []
         for one in inputs:
-            ready = await steps.make_ready(one, out / "sources" / one.name, tools)
+            ready = await steps.make_ready(one, out / "sources" / one.name, plan)
             if ready is None:
                 return None
             found.append(ready)
@@ -207,7 +204,7 @@ def build(recipe: Recipe, out: Path, view: View) -> dict[str, Any] | None:
             prepared = preparing.run(opened, on_rows, view.warn)
     report = _report(recipe, asked, told, prepared, {one.given: name for name, one in ready.items()})
     if settings.build.theorems and prepared["pool"]["theorems"]:
-        stated = run_sync(_theorems(out, ready, settings.lean, view))
+        stated = run_sync(_theorems(out, ready, settings.lean, here, view))
         if stated is None:
             return None
         report["theorems"] = stated
@@ -215,45 +212,21 @@ def build(recipe: Recipe, out: Path, view: View) -> dict[str, Any] | None:
     return report
 
 
-class _Leans:
-    """Leans as the recipe wants them."""
-
-    def __init__(self, config: LeanConfig) -> None:
-        self._config = config
-
-    def loadable(self, modules: Sequence[str]) -> list[str]:
-        return leans.loadable(self._config, modules)
-
-    def spec(self, modules: Sequence[str]) -> LaunchSpec:
-        return leans.set_up(self._config, modules).spec
-
-    @asynccontextmanager
-    async def pool(self, modules: Sequence[str]) -> AsyncIterator[Pool]:
-        async with Pool(self.spec(modules), self._config.workers) as pool:
-            yield pool
-
-    @asynccontextmanager
-    async def with_judges(self, modules: Sequence[str]) -> AsyncIterator[tuple[Pool, Pool]]:
-        async with leans.with_judges(self._config, modules) as pools:
-            yield pools
-
-
 # ------------------------------------------------------------------------- what comes of it
 
 
 async def _theorems(
-    out: Path, ready: Mapping[str, Opened], config: LeanConfig, view: View
+    out: Path, ready: Mapping[str, Opened], config: LeanConfig, here: Leans, view: View
 ) -> dict[str, Any] | None:
     """The search set of the pool. What does not elaborate is left out, and counted."""
-    watch = view.watch()
+    stop = view.stopping()
     pool_file = out / DATA / POOL
     found = of_pool(read_steps(f"steps={pool_file}"), ready, view.warn)
-    modules = ["Init", *config.imports, *leans.loadable(config, found.imports)]
-    modules = list(dict.fromkeys(modules))
-    async with _Leans(config).pool(modules) as pool:
-        with watch.bar("statements", len(found.entries)) as count:
+    modules = modules_with(here, config.imports, found.imports)
+    async with here.pool(modules) as pool:
+        with view.tally("statements", len(found.entries)) as count:
             work = asyncio.create_task(checked(pool, found, modules, lambda: count({})))
-            stopped = asyncio.create_task(watch.stop.wait())
+            stopped = asyncio.create_task(stop.wait())
             await asyncio.wait({work, stopped}, return_when=asyncio.FIRST_COMPLETED)
             stopped.cancel()
             if not work.done():
@@ -275,7 +248,7 @@ async def _theorems(
 def _report(
     recipe: Recipe,
     asked: Mapping[str, Any],
-    told: Mapping[str, list[steps.Report]],
+    told: Mapping[str, list[Report]],
     prepared: Mapping[str, Any],
     names: Mapping[str, str],
 ) -> dict[str, Any]:
@@ -296,7 +269,7 @@ def _report(
     }
 
 
-def _said(told: Mapping[str, Sequence[steps.Report]]) -> str:
+def _said(told: Mapping[str, Sequence[Report]]) -> str:
     last = {name: some[-1] for name, some in told.items() if some}
     return "; ".join(
         f"{name}: {one['step']}, {one['out']} of {one['in']} {one['what']}"

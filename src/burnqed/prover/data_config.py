@@ -11,10 +11,18 @@ from msgspec import Meta
 from burnqed.core.config import AtLeast0, AtLeast1, about
 from burnqed.core.types import LeakRule
 from burnqed.data.prepare import Dialect, Rules
+from burnqed.data.recipe import FileSeconds, Judged, Trace
 from burnqed.prover.config import WITHOUT, LeanConfig
 
 CHOICE, LENGTHS = "Which of them", "Lengths"
-_RULES = Rules()
+_RULES, _TRACE = Rules(), Trace()
+Stated = Annotated[
+    str | None,
+    about(
+        "A benchmark or index with the statements, by name. Else a trace's own context, or what the "
+        "first state of a proof says."
+    ),
+]
 
 
 class PrepareConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -113,3 +121,43 @@ class PairsConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
         about("Of the theorems, at most so many with proofs of one step."),
     ] = 0.5
     seed: Annotated[int, about("Which of those: same seed, same theorems.")] = 0
+
+
+class TraceConfig(LeanConfig, frozen=True, kw_only=True):
+    """Proofs in Lean files, and whole proofs, as steps."""
+
+    file_seconds: FileSeconds = _TRACE.file_seconds
+    judge: Judged = _TRACE.judge
+    library: Annotated[
+        bool, about("The files are this Lean's own library: prove its theorems again.")
+    ] = False
+
+
+class ReExtractConfig(LeanConfig, frozen=True, kw_only=True):
+    """Steps with the states that this Lean prints."""
+
+    theorems: Stated = None
+
+
+class ValidateConfig(LeanConfig, frozen=True, kw_only=True):
+    """A sample of steps or whole proofs, tried on this Lean."""
+
+    sample: Annotated[AtLeast1, about("Theorems to draw.")] = 200
+    theorems: Stated = None
+    renames: Annotated[tuple[Path, ...], about("A table of old and new names (TOML or JSON).")] = ()
+    judge: Annotated[bool, about("Have the judge look at every proof that replays.")] = False
+    seed: Annotated[int, about("Same seed, same theorems.")] = 0
+
+
+class MigrateConfig(LeanConfig, frozen=True, kw_only=True):
+    """Whole proofs, moved to this Lean."""
+
+    renames: Annotated[
+        tuple[Path, ...],
+        about("A table of renames and rules (TOML or JSON), before those that are here; repeatable."),
+    ] = ()
+    sample: Annotated[AtLeast1 | None, about("Only so many proofs, drawn by the seed.")] = None
+    target: Annotated[
+        Annotated[float, Meta(ge=0, le=1)], about("The share of proofs that has to survive.")
+    ] = 0.95
+    seed: Annotated[int, about("Same seed, same sample.")] = 0

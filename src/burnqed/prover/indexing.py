@@ -133,7 +133,7 @@ def _of_library(config: IndexConfig, choice: Choice) -> _Source:
 
 def _of_files(config: IndexConfig) -> _Source:
     paths = list(config.lean)
-    modules = [*config.imports, *leans.loadable(config, lean_files.imports_of(paths))]
+    modules = [*config.imports, *leans.Leans(config).loadable(lean_files.imports_of(paths))]
     spec = leans.set_up(config, tuple(dict.fromkeys(["Init", *modules]))).spec
 
     async def work() -> lean_files.Indexed:
@@ -148,7 +148,7 @@ def _of_files(config: IndexConfig) -> _Source:
 
 def _of_source(given: str, config: IndexConfig, warn: Warn) -> _Source:
     found = read_stated(open_source(given), warn)
-    modules = [*config.imports, *leans.loadable(config, found.imports)]
+    modules = [*config.imports, *leans.Leans(config).loadable(found.imports)]
     modules = list(dict.fromkeys(["Init", *modules]))
     spec = leans.set_up(config, modules).spec
 

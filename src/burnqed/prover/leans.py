@@ -52,25 +52,39 @@ def set_up(
     return Lean(toolchain, spec, tuple(modules), config.project)
 
 
-@asynccontextmanager
-async def with_judges(config: LeanConfig, modules: Sequence[str]) -> AsyncIterator[tuple[Pool, Pool]]:
-    """Leans with these modules for quick looks, and as many for the judge."""
-    spec = set_up(config, modules).spec
-    async with Pool(spec, config.workers) as pool, Pool(spec, max(2, pool.size)) as judges:
-        yield pool, judges
+class Leans:
+    """Leans of one toolchain, with modules as they are needed."""
 
+    def __init__(self, config: LeanConfig) -> None:
+        self._config = config
+        with Terminal() as progress:
+            self._toolchain = _found(config, progress)
 
-def loadable(config: LeanConfig, modules: Sequence[str]) -> list[str]:
-    """The modules that the toolchain may have. The embedded Lean's are known in advance."""
-    with Terminal() as progress:
-        return loaded_by(_found(config, progress), modules)
+    @property
+    def label(self) -> str:
+        return self._toolchain.label
+
+    def loadable(self, modules: Sequence[str]) -> list[str]:
+        """The modules that the toolchain may have. The embedded Lean's are known in advance."""
+        if self._toolchain.kind != "embedded":
+            return list(modules)
+        return [module for module in modules if module.split(".")[0] in ("Init", "Std", "Lean")]
+
+    def spec(self, modules: Sequence[str]) -> LaunchSpec:
+        return set_up(self._config, modules).spec
+
+    @asynccontextmanager
+    async def pool(self, modules: Sequence[str]) -> AsyncIterator[Pool]:
+        async with Pool(self.spec(modules), self._config.workers) as pool:
+            yield pool
+
+    @asynccontextmanager
+    async def with_judges(self, modules: Sequence[str]) -> AsyncIterator[tuple[Pool, Pool]]:
+        """Some for quick looks, and as many for the judge."""
+        spec = self.spec(modules)
+        async with Pool(spec, self._config.workers) as pool, Pool(spec, max(2, pool.size)) as judges:
+            yield pool, judges
 
 
 def _found(config: LeanConfig, progress: Progress) -> Toolchain:
     return find(progress, config.toolchain, config.project.resolve() if config.project else None)
-
-
-def loaded_by(toolchain: Toolchain, modules: Sequence[str]) -> list[str]:
-    """The modules that this toolchain may have."""
-    known = ("Init", "Std", "Lean")
-    return [m for m in modules if toolchain.kind != "embedded" or m.split(".")[0] in known]

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
-import signal
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -15,8 +13,8 @@ import typer
 from burnqed.cli import tables
 from burnqed.cli.commands.data_prepare import print_prepared, watched
 from burnqed.cli.options import JsonOption
-from burnqed.cli.progress import CountedProgress, counted
-from burnqed.core.stopping import Stopping
+from burnqed.cli.progress import counted
+from burnqed.cli.watch import Watch
 
 
 def build_command(
@@ -68,45 +66,14 @@ def build_command(
     raise typer.Exit(2 if told["malformed"] else 0)
 
 
-class _View:
-    """Bars on stderr; Ctrl-C and SIGTERM stop."""
-
-    def __init__(self, shown: bool) -> None:
-        self._shown = shown
-        self._stop: Stopping | None = None
-
-    @property
-    def signal(self) -> signal.Signals:
-        came = self._stop.signal if self._stop else None
-        return came or signal.SIGTERM
-
-    def warn(self, problem: str) -> None:
-        tables.warn(problem)
+class _View(Watch):
+    """And bars of what comes before Lean, and after it."""
 
     def looking(self) -> AbstractContextManager[Callable[[int], None]]:
-        return counted("looking through the sources", None, self._shown)
-
-    def watch(self) -> _Watch:
-        self._stop = Stopping()
-        return _Watch(self._stop.event(), self._shown)
+        return counted("looking through the sources", None, self.shown)
 
     def preparing(self) -> AbstractContextManager[Callable[[str, int], None]]:
-        return watched(shown=self._shown)
-
-
-class _Watch:
-    def __init__(self, stop: asyncio.Event, shown: bool) -> None:
-        self.stop = stop
-        self._shown = shown
-
-    def warn(self, problem: str) -> None:
-        tables.warn(problem)
-
-    @contextmanager
-    def bar(self, label: str, total: int) -> Iterator[Callable[[Mapping[str, int]], None]]:
-        bar = CountedProgress(label, total, self._shown)
-        with bar.shown():
-            yield bar.add
+        return watched(shown=self.shown)
 
 
 def _print(told: Mapping[str, Any], out: Path) -> None:

@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 import json
-import signal
 from collections.abc import Mapping
-from dataclasses import asdict
-from functools import partial
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from burnqed.cli import stopping, tables
-from burnqed.cli.options import JsonOption, configured
-from burnqed.cli.progress import CountedProgress
-from burnqed.core.files import publish, publish_json
-from burnqed.core.runs import check_out, open_run
-from burnqed.core.stopping import Stopping
-from burnqed.data.drawn_proofs import DrawnProofs
-from burnqed.data.fix_rules import load_fixes
-from burnqed.data.ledger import Ledger, open_ledger
-from burnqed.data.migration import TARGET, migrate, report, survivors
-from burnqed.data.sources.open import open_source
-from burnqed.data.sources.rows import Notes
-from burnqed.lean.pool import run_sync
-from burnqed.prover import leans
-from burnqed.prover.config import LeanConfig
-
-RESULTS, MIGRATED, REPORT = "results.jsonl", "proofs.jsonl", "report.json"
+from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured
+from burnqed.cli.watch import Watch
+from burnqed.prover.data_config import MigrateConfig
 
 
-@configured(LeanConfig, without=("imports",))
+@configured(MigrateConfig, without=("imports",))
 def migrate_command(
     given: Annotated[
         str,
@@ -41,24 +25,9 @@ def migrate_command(
             "columns say what it is.",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory of the run.")],
-    config: LeanConfig,
-    renames: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--renames",
-            metavar="FILE",
-            help="A table of renames and rules (TOML or JSON), before those that are here; repeatable.",
-        ),
-    ] = None,
-    count: Annotated[
-        int | None, typer.Option("--sample", min=1, help="Only so many proofs, drawn by the seed.")
-    ] = None,
-    target: Annotated[
-        float, typer.Option(min=0, max=1, help="The share of proofs that has to survive.")
-    ] = TARGET,
-    seed: Annotated[int, typer.Option(help="Same seed, same sample.")] = 0,
-    resume: Annotated[bool, typer.Option("--resume", help="Go on with the run in --out.")] = False,
+    out: OutOption,
+    config: MigrateConfig,
+    resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Bring whole proofs to this Lean: judge all, change by rules what fails, judge again.
@@ -81,52 +50,20 @@ def migrate_command(
     Exit codes: 0 the target is reached, 1 it is not, 2 bad input, 3 Lean failed on some proofs, 130 or
     143 stopped by a signal.
     """
-    check_out(out)
-    source = open_source(given)
-    source.proofs(Notes())  # has it any?
-    fixes = load_fixes(renames or ())
-    lean = leans.set_up(config, ["Init"])
-    asked = {
-        "command": "data migrate", "source": source.info.name, "sha256": source.checksum(),
-        "sample": count, "seed": seed, "rules": fixes.digest(), "toolchain": lean.toolchain.label,
-    }  # fmt: skip
-    open_run(out, asked, resume=resume)
-    proofs = DrawnProofs(source, count, seed, tables.warn)
+    from burnqed.prover.validating import migrate  # it loads pyarrow
 
-    async def work() -> signal.Signals | None:
-        stop = Stopping()
-        enough = stop.event()
-        with open_ledger(out / RESULTS, tables.warn) as ledger:
-            bar = CountedProgress("judging", proofs.count, shown=not as_json)
-            with bar.shown():
-                await migrate(
-                    partial(leans.with_judges, config), proofs,
-                    partial(leans.loaded_by, lean.toolchain), fixes, ledger,
-                    lambda row: bar.add({row["outcome"]: 1}), enough,
-                )  # fmt: skip
-            if stop.signal is None:
-                _write(out, ledger, proofs, asked)
-        return stop.signal
-
-    stopped = run_sync(work())
-    if stopped is not None:
-        raise stopping.stopped(stopped)
-    told = json.loads((out / REPORT).read_text(encoding="utf-8"))
-    reached = told["survival"] is not None and told["survival"] >= target
+    watch = Watch(shown=not as_json)
+    told = migrate(given, out, config, watch, resume=resume)
+    if told is None:
+        raise stopping.stopped(watch.signal)
+    reached = told["survival"] is not None and told["survival"] >= config.target
     if as_json:
         typer.echo(json.dumps(told, ensure_ascii=False))
     else:
-        _print(told, out, target, reached)
+        _print(told, out, config.target, reached)
     if told["error"]:
         raise typer.Exit(3)
     raise typer.Exit(0 if reached else 1)
-
-
-def _write(out: Path, ledger: Ledger, proofs: DrawnProofs, asked: Mapping[str, Any]) -> None:
-    rows = (asdict(proof) for proof in survivors(ledger, proofs()))
-    publish(out / MIGRATED, (json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
-    told = {"settings": dict(asked), **report(ledger.rows())}
-    publish_json(out / REPORT, told)
 
 
 def _print(told: Mapping[str, Any], out: Path, target: float, reached: bool) -> None:
@@ -158,4 +95,6 @@ def _print(told: Mapping[str, Any], out: Path, target: float, reached: bool) -> 
             table.add_row(cause, str(number), str(example["theorem"]), said)
         screen.print(table)
     said = "reached" if reached else "not reached"
-    typer.echo(f"the target is {said}; {out / MIGRATED} has the proofs, {out / REPORT} the rest")
+    typer.echo(
+        f"the target is {said}; {out / 'proofs.jsonl'} has the proofs, {out / 'report.json'} the rest"
+    )

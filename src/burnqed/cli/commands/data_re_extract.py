@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -12,25 +11,11 @@ import typer
 
 from burnqed.cli import stopping, tables
 from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured
-from burnqed.cli.progress import CountedProgress
-from burnqed.core.runs import check_out, open_run
-from burnqed.core.stopping import Stopping
-from burnqed.data.drift import Sorter
-from burnqed.data.fix_rules import load_fixes
-from burnqed.data.known_names import known_names
-from burnqed.data.re_extract import REPORT, STEPS, re_extract, refuse_nothing
-from burnqed.data.sampled_proofs import census
-from burnqed.data.sources.open import open_source
-from burnqed.data.sources.rows import BadRows, Notes
-from burnqed.data.steps import Step
-from burnqed.data.validation import stated_by, stated_in
-from burnqed.lean.pool import Pool, run_sync
-from burnqed.prover import leans
-from burnqed.prover.config import LeanConfig
-from burnqed.prover.sets import chosen
+from burnqed.cli.watch import Watch
+from burnqed.prover.data_config import ReExtractConfig
 
 
-@configured(LeanConfig)
+@configured(ReExtractConfig)
 def re_extract_command(
     given: Annotated[
         str,
@@ -41,16 +26,7 @@ def re_extract_command(
         ),
     ],
     out: OutOption,
-    config: LeanConfig,
-    theorems: Annotated[
-        str | None,
-        typer.Option(
-            "--theorems",
-            metavar="SET",
-            help="A benchmark or index with the statements, by name. Else a trace's own context, or "
-            "what the first state of a proof says.",
-        ),
-    ] = None,
+    config: ReExtractConfig,
     resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -72,48 +48,12 @@ def re_extract_command(
     Exit codes: 0 written, 2 bad input, or nothing replays, 3 Lean failed on some theorems, 130 or 143
     stopped by a signal.
     """
-    check_out(out)
-    source = open_source(given)
-    bad = BadRows()
-    found = census(source.steps(Notes(tables.warn, bad.add)))
-    for problem in bad.first:
-        tables.warn(problem)
-    index = None if theorems is None else chosen(theorems)
-    stated, needed = stated_in(source, tables.warn)
-    if index is not None:
-        stated = {**stated, **stated_by(index)}
-        needed = (*needed, *index.imports)
-    modules = ["Init", *config.imports, *leans.loadable(config, needed)]
-    modules = list(dict.fromkeys(modules))
-    absent = tuple(module for module in dict.fromkeys(needed) if module not in modules)
-    lean = leans.set_up(config, modules)
-    asked = {
-        "command": "data re-extract", "source": source.info.name, "sha256": source.checksum(),
-        "theorems": index.checksum if index else None, "modules": modules,
-        "toolchain": lean.toolchain.label,
-    }  # fmt: skip
-    open_run(out, asked, resume=resume)
+    from burnqed.prover.validating import re_extract  # it loads pyarrow
 
-    def read() -> Iterator[Step]:
-        return source.steps(Notes(on_bad=lambda _told_already: None))
-
-    async def work() -> tuple[signal.Signals | None, dict[str, Any] | None]:
-        stop = Stopping()
-        enough = stop.event()
-        bar = CountedProgress("replaying", len(found.whole), shown=not as_json)
-        with bar.shown():
-            async with Pool(lean.spec, config.workers) as pool:
-                sorter = Sorter(await known_names(pool), load_fixes(), absent)
-                told = await re_extract(
-                    out, read, found, stated, pool, sorter, tables.warn,
-                    lambda row: bar.add({str(row["outcome"]): 1}), enough,
-                )  # fmt: skip
-        return stop.signal, told
-
-    stopped, told = run_sync(work())
+    watch = Watch(shown=not as_json)
+    told = re_extract(given, out, config, watch, resume=resume)
     if told is None:
-        raise stopping.stopped(stopped or signal.SIGTERM)
-    refuse_nothing(told, given)
+        raise stopping.stopped(watch.signal)
     if as_json:
         typer.echo(json.dumps({"out": str(out), **told}, ensure_ascii=False))
     else:
@@ -132,4 +72,4 @@ def _print(told: Mapping[str, Any], out: Path) -> None:
     tables.print_facts(str(out), facts)
     for error in told["errors"][:5]:
         tables.warn(f"Lean failed on {error['theorem']}: {error['why']}; --resume tries it again")
-    typer.echo(f"{out / STEPS} has the steps, {out / REPORT} the rest")
+    typer.echo(f"{out / 'steps.jsonl'} has the steps, {out / 'report.json'} the rest")

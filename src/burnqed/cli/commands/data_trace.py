@@ -3,32 +3,19 @@
 from __future__ import annotations
 
 import json
-import signal
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any, NoReturn
+from typing import Annotated, Any
 
 import typer
 
 from burnqed.cli import stopping, tables
-from burnqed.cli.commands.data_trace_proofs import print_proofs, trace_whole_proofs
-from burnqed.cli.options import JsonOption, configured
-from burnqed.cli.progress import CountedProgress
-from burnqed.core.errors import InputError
-from burnqed.core.files import publish
-from burnqed.core.runs import check_out, open_run
-from burnqed.core.stopping import Stopping
-from burnqed.data.lean_files import imports_of
-from burnqed.data.lean_sources import sources
-from burnqed.data.sources.lean_library import lean_path
-from burnqed.lean.pool import Pool, run_sync
-from burnqed.prover import leans
-from burnqed.prover.config import LeanConfig
-
-_SECONDS = 300.0
+from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured
+from burnqed.cli.watch import Watch
+from burnqed.prover.data_config import TraceConfig
 
 
-@configured(LeanConfig)
+@configured(TraceConfig)
 def trace_command(
     paths: Annotated[
         list[Path],
@@ -38,27 +25,13 @@ def trace_command(
             "one source of whole proofs, as other `burn-qed data` commands take it.",
         ),
     ],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory of the trace.")],
-    config: LeanConfig,
-    seconds: Annotated[
-        float, typer.Option("--file-seconds", min=1.0, help="A file that takes longer is skipped.")
-    ] = _SECONDS,
-    judge: Annotated[
-        bool, typer.Option("--judge", help="Have the judge look at every recorded proof as well.")
-    ] = False,
-    library: Annotated[
-        bool,
-        typer.Option(
-            "--library", help="The files are this Lean's own library: prove its theorems again."
-        ),
-    ] = False,
+    out: OutOption,
+    config: TraceConfig,
     pairs: Annotated[
         Path | None,
         typer.Option("--pairs", metavar="FILE.jsonl", help="Write the steps as JSON lines, too."),
     ] = None,
-    resume: Annotated[
-        bool, typer.Option("--resume", help="Go on with the trace that is in --out.")
-    ] = False,
+    resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
     """Trace Lean files: for each tactic of a proof the state before, the state after, where it stands.
@@ -92,87 +65,23 @@ def trace_command(
     Exit codes: 0 traced, with what was skipped in the report, 2 bad input, or no file could be traced,
     3 Lean failed on some files, 130 or 143 stopped by a signal.
     """
-    from burnqed.data.library_trace import LIBRARY, judge_library, trace_library
-    from burnqed.data.trace import trace_files
-    from burnqed.data.trace_report import report
-    from burnqed.data.trace_store import REPORT, FileTrace, open_trace, read_files
-
-    paths = [lean_path(path) for path in paths]
-    if len(paths) == 1 and paths[0].suffix != ".lean" and not paths[0].is_dir():
-        told = trace_whole_proofs(str(paths[0]), out, config, seconds, judge, resume, shown=not as_json)
-        _finish(told, out, pairs, as_json, print_proofs)
-    for path in paths:
-        if not path.exists():
-            raise InputError(f"there is no {path}", hint="give .lean files, or folders that hold some")
-    check_out(out)
-    found = list(sources(paths))
-    if all(trouble for _, trouble in found):
-        raise InputError(
-            f"{found[0][0]}: {found[0][1]}", hint="give .lean files, or folders that hold some"
-        )
-    modules = list(LIBRARY) if library else leans.loadable(config, imports_of(paths))
-    modules = list(dict.fromkeys(["Init", *config.imports, *modules]))
-    lean = leans.set_up(config, modules)
-    asked = {
-        "command": "data trace", "paths": [str(path.resolve()) for path in paths],
-        "file_seconds": seconds, "modules": modules, "toolchain": lean.toolchain.label,
-        **({"library": True} if library else {"judge": judge}),
-    }  # fmt: skip
-    open_run(out, asked, resume=resume)
-
-    def counting(bar: CountedProgress) -> Callable[[FileTrace], None]:
-        def count(file: FileTrace) -> None:
-            steps = sum(theorem.steps for theorem in file.theorems)
-            bar.add({"steps": steps, "skipped": bool(file.problem)})
-
-        return count
-
-    async def work() -> signal.Signals | None:
-        stop = Stopping()
-        enough = stop.event()
-        bar = CountedProgress("files", len(found), shown=not as_json)
-        with open_trace(out, tables.warn) as writer, bar.shown():
-            if library:
-                await trace_library(
-                    lean.spec, config.workers, found, seconds, writer, counting(bar), enough
-                )
-            else:
-                async with Pool(lean.spec, config.workers) as pool, Pool(lean.spec, 2) as judges:
-                    await trace_files(
-                        pool, judges if judge else None, found, seconds, writer, counting(bar), enough
-                    )
-        if library and judge and not enough.is_set():
-            bar = CountedProgress("judged files", len(found), shown=not as_json)
-            with open_trace(out, tables.warn) as writer, bar.shown():
-                await judge_library(lean.spec, out, writer, counting(bar), tables.warn, enough)
-        return stop.signal
-
-    stopped = run_sync(work())
-    if stopped is not None:
-        raise stopping.stopped(stopped)
-    files = read_files(out, tables.warn)
-    told = report(files)
-    publish(out / REPORT, json.dumps(told, indent=2, ensure_ascii=False) + "\n")
-    _finish(told, out, pairs, as_json, _print)
-
-
-def _finish(
-    told: dict[str, Any],
-    out: Path,
-    pairs: Path | None,
-    as_json: bool,
-    show: Callable[[dict[str, Any], Path], None],
-) -> NoReturn:
     from burnqed.data.sources.open import read_steps
     from burnqed.data.steps import write_steps
     from burnqed.data.trace import LOST
+    from burnqed.prover.tracing import trace  # it loads pyarrow
 
+    watch = Watch(shown=not as_json)
+    told = trace(paths, out, config, watch, resume=resume)
+    if told is None:
+        raise stopping.stopped(watch.signal)
     if pairs is not None:
         write_steps(pairs, read_steps(f"trace={out}"))
     if as_json:
         typer.echo(json.dumps(told, ensure_ascii=False))
+    elif "proofs" in told:
+        _print_proofs(told, out)
     else:
-        show(told, out)
+        _print(told, out)
     if told["files"]["skipped"].get(LOST):
         raise typer.Exit(3)
     raise typer.Exit(0 if told["files"]["traced"] else 2)
@@ -207,3 +116,25 @@ def _print(told: dict[str, Any], out: Path) -> None:
         tables.console().print(table)
     if len(listed) > 20:
         typer.echo(f"and {len(listed) - 20} more: see {out / 'report.json'}")
+
+
+def _print_proofs(told: Mapping[str, Any], out: Path) -> None:
+    proofs, theorems = told["proofs"], told["theorems"]
+    facts = {
+        "proofs": f"{proofs['compile']:,} of {proofs['in']:,} compile",
+        **{f"left out, {why}": count for why, count in proofs["left_out"].items()},
+        "recorded": f"{theorems['recorded']} of {theorems['with_tactics']} theorems with tactics",
+        "steps": told["steps"],
+        "proved by terms": theorems["proved_by_terms"],
+        **{f"not recorded, {why}": count for why, count in theorems["not_recorded"].items()},
+    }
+    tables.print_facts(str(out), facts)
+    if told["does_not_compile"]:
+        table = tables.folding("does not compile", "proofs", "such as", "because")
+        for kind, some in told["does_not_compile"].items():
+            first = some["examples"][0]
+            table.add_row(
+                kind, str(some["proofs"]), first["theorem"], first["why"].split("\n")[0][:200]
+            )
+        tables.console().print(table)
+    typer.echo(f"{out / 'report.json'} has it all")

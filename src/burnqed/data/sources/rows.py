@@ -75,6 +75,12 @@ class BadRows:
         if len(self.first) < _SHOWN_BAD:
             self.first.append(problem.message)
 
+    def tell(self, warn: Callable[[str], None]) -> None:
+        for problem in self.first:
+            warn(problem)
+        if self.count > len(self.first):
+            warn(f"and {self.count - len(self.first)} more such rows")
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
