@@ -14,12 +14,15 @@ import pytest
 
 from burnqed.core.errors import InputError
 from burnqed.lean.process import LaunchSpec
+from burnqed.policy.mix import MIXTURE, read_shares
 from burnqed.policy.prompt import PromptSettings, write_settings
 from burnqed.prover.policies import Choice, _served_settings, choice
 from burnqed.trajectories.store import iter_rows
 from tests.cli.in_process import burn_qed
 from tests.lanes import some
 from tests.policy.tiny import tiny_llama
+from tests.training import lessons
+from tests.training.lessons import Tried
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 STATES = [f"a b : Nat\n⊢ a + {i} + b = b + (a + {i})" for i in range(40)]
@@ -151,6 +154,38 @@ def test_a_taught_model_proves_theorems(
     moved = ("--policy", policy, "--model", there / "model", *options[4:], "--json", "--resume")
     again = burn_qed("search", there / "sums.json", "--out", there / "run", *moved)
     assert again.stdout == out.stdout
+
+
+def test_a_mixture_follows_its_model_where_that_was_right(taught: Path, tmp_path: Path) -> None:
+    """The model says `omega` to everything. That is right at equations, and of no use at a ∧."""
+    sums: dict[str, tuple[str, Tried]] = {
+        f"sum{i}": (state, {"omega": "closed", "simp": "rejected"})
+        for i, state in enumerate(STATES[:20])
+    }
+    pairs: dict[str, tuple[str, Tried]] = {
+        f"pair{i}": (f"p q : Prop\nh : p\nk : q\n⊢ p ∧ q ∧ {i} = {i}", {"constructor": "closed"})
+        for i in range(20)
+    }
+    data = lessons.run(tmp_path / "run", {**sums, **pairs})
+    (data / "manifest.json").write_text('{"command": "search", "modules": ["Init"]}', encoding="utf-8")
+    model = Path(shutil.copytree(taught, tmp_path / "model"))
+    options = ("--model", model, "--toolchain", "embedded", "--json")
+    learnt = json.loads(burn_qed("train", "mixture", "--data", data, *options).stdout)
+    assert learnt["goals"] == {"eq": 20, "and": 20}
+    shares = read_shares(model)
+    assert shares.kinds["eq"] > shares.usual > shares.kinds["and"]
+    assert learnt["kinds"] == shares.kinds
+    (model / MIXTURE).write_text('{"usual": 2}', encoding="utf-8")
+    with pytest.raises(InputError, match="cannot read"):
+        read_shares(model)
+
+
+def test_a_mixture_does_not_learn_from_a_handful(taught: Path, tmp_path: Path) -> None:
+    data = lessons.run(tmp_path / "run", {"sum": (STATES[0], {"omega": "closed"})})
+    options = ("--model", taught, "--toolchain", "embedded")
+    refused = burn_qed("train", "mixture", "--data", data, *options, code=2)
+    assert "1 states of proofs are too few" in refused.stderr
+    assert not (taught / MIXTURE).exists()
 
 
 def test_a_served_directory_says_how_it_is_asked(tmp_path: Path) -> None:
