@@ -121,7 +121,7 @@ def prompt_text(format: Format, state: str) -> str:
 
 
 def with_lemmas(state: str, names: Sequence[str]) -> str:
-    """The state with lemmas in front of it: the first thing to go from a prompt that is too long."""
+    """The state with lemmas in front of it: of a prompt that is too long they go before hypotheses."""
     return f"lemmas: {' '.join(names)}\n{state}" if names else state
 
 
