@@ -18,7 +18,18 @@ Command = Callable[..., None]
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to write to.")]
+TrainingOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="The training's directory.")]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")]
+
+_A_SOURCE = (
+    "a source that was fetched, SOURCE=PATH, a trace, or a file or folder whose columns say what it is"
+)
+
+
+def source_argument(what: str, more: str = "") -> Any:
+    """The argument that names recorded proofs, in every command that reads some."""
+    return typer.Argument(metavar="INPUT", help=f"{what}: {_A_SOURCE}{more}.")
+
 
 _METAVARS = {
     "model": "DIR", "value": "DIR", "encoder": "DIR|URL", "imports": "MODULE", "prompt": "FORMAT",

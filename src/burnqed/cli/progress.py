@@ -6,7 +6,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 
 from rich.console import Console
 from rich.progress import (
@@ -19,6 +19,7 @@ from rich.progress import (
 )
 
 from burnqed.core import screen
+from burnqed.core.stopping import Stopping
 from burnqed.prover.progress import LINE_SECONDS, SetCounts
 from burnqed.search.events import Event
 from burnqed.trajectories.schema import TheoremRecord
@@ -33,6 +34,26 @@ def counted(what: str, total: int | None, shown: bool) -> Iterator[Callable[[int
     ) as bar:  # fmt: skip
         task = bar.add_task(what, total=total)
         yield lambda count: bar.advance(task, count)
+
+
+@contextmanager
+def in_stages(shown: bool) -> Iterator[Callable[[str, int], None]]:
+    """A bar for each stage; Ctrl-C ends the work between two batches, and what was made goes away."""
+    read = 0
+    bars: dict[str, Callable[[int], None]] = {}
+    with Stopping(shown=False) as stop, ExitStack() as open_bars:
+
+        def tell(stage: str, rows: int) -> None:
+            nonlocal read
+            if stop.asked():
+                raise KeyboardInterrupt
+            if stage not in bars:
+                open_bars.close()
+                bars[stage] = open_bars.enter_context(counted(stage, read or None, shown))
+            read += rows if stage == "reading" else 0
+            bars[stage](rows)
+
+        yield tell
 
 
 def timed_bar(console: Console, shown: bool) -> Progress:

@@ -261,7 +261,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A constant that a proof uses, and its module."""
+    """A constant of the library that a proof uses, and the module that declares it."""
 
     name: str
     module: str

@@ -56,7 +56,10 @@ Attempt = Callable[[str], Awaitable[str]]
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """`detail` is what a person wants to know: the name, its new name, the namespace, the module."""
+    """Why a step or a statement fails on this Lean.
+
+    `detail` is what a person wants to know: the name, its new name, the namespace, the module.
+    """
 
     category: Category
     detail: str

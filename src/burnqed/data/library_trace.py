@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import re
-import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -21,7 +20,7 @@ from burnqed.core.tasks import until_stopped
 from burnqed.core.types import LibraryConstant
 from burnqed.data.lean_sources import read_text
 from burnqed.data.library import library_entries
-from burnqed.data.trace import ERRORS, LOST, NOT_READ, NOT_TEXT, TOO_LONG, Traced, place_in, trace_files
+from burnqed.data.trace import LOST, SourceFile, Traced, place_in, step_rows, trace_files
 from burnqed.data.trace_replay import NotReplayed, Replayed, ReplayedStep, replay_from
 from burnqed.data.trace_store import (
     FileTrace,
@@ -92,43 +91,17 @@ class LibraryTracer:
 
     theorems: frozenset[str]
 
-    async def __call__(
-        self,
-        pool: Pool,
-        judges: Pool | None,
-        path: Path,
-        name: str,
-        digest: str,
-        trouble: str,
-        loaded: frozenset[str],
-        seconds: float,
-    ) -> Traced:
-        begun = time.monotonic()
+    def read(self, path: Path, name: str, digest: str, loaded: frozenset[str]) -> SourceFile:
+        # What it imports is there already: the library is.
+        return SourceFile(name, digest, LIBRARY, split_header(read_text(path)).body)
 
-        def skipped(problem: str, detail: str) -> Traced:
-            took = time.monotonic() - begun
-            return Traced(FileTrace(name, digest, problem=problem, detail=detail, seconds=took))
-
-        try:
-            if trouble:
-                raise InputError(trouble)
-            text = split_header(read_text(path)).body
-        except InputError as error:
-            problem = NOT_TEXT if "not UTF-8" in error.message else NOT_READ
-            return skipped(problem, error.message)
-        try:
-            async with pool.lease() as worker:
-                begun = time.monotonic()
-                found = await _read(worker, text, seconds)
-                done = [await replayed_as_constant(worker, proof) for proof in found.proofs]
-        except RequestTimeout:
-            return skipped(TOO_LONG, f"not read within {seconds:g} s")
-        except LeanError as error:
-            return skipped(LOST, error.message)
-        if tokenize(text) and not found.proofs and len(found.bad) >= found.commands:
-            return skipped(ERRORS, found.bad[0].error)
-        record = FileTrace(name, digest, LIBRARY, library=True, seconds=time.monotonic() - begun)
-        return self._traced(record, text, found, done)
+    async def trace(self, worker: Worker, file: SourceFile, seconds: float) -> Traced:
+        found = await _read(worker, file.text, seconds)
+        if tokenize(file.text) and not found.proofs and len(found.bad) >= found.commands:
+            raise InputError(found.bad[0].error)
+        done = [await replayed_as_constant(worker, proof) for proof in found.proofs]
+        record = FileTrace(file.path, file.sha256, file.imports, library=True)
+        return self._traced(record, file.text, found, done)
 
     def _traced(
         self,
@@ -138,6 +111,10 @@ class LibraryTracer:
         results: Sequence[Replayed | NotReplayed],
     ) -> Traced:
         place = place_in(text)
+
+        def places(proof: LibraryProof) -> Callable[[int], tuple[int, int]]:
+            return lambda at: place(proof.places[at])
+
         private = frozenset(_private_names(text))
         theorems: list[TheoremTrace] = []
         rows: list[TraceRow] = []
@@ -147,7 +124,7 @@ class LibraryTracer:
             if isinstance(result, Replayed):
                 grain = result.grain.name.lower()
                 told = replace(told, outcome="steps", steps=len(result.steps), grain=grain)
-                rows += self._rows(record.path, proof, result, text)
+                rows += step_rows(record.path, proof.name, result, places(proof), self._premises)
             elif proof.error == "term":
                 told = replace(told, outcome="term", reason="proved by a term")
             else:
@@ -155,25 +132,6 @@ class LibraryTracer:
             theorems.append(told)
         bad = "\n".join(bad.error for bad in found.bad)
         return Traced(replace(record, theorems=tuple(theorems), detail=bad), tuple(rows))
-
-    def _rows(
-        self, path: str, proof: LibraryProof, replayed: Replayed, text: str
-    ) -> Iterator[TraceRow]:
-        place = place_in(text)
-        for depth, step in enumerate(replayed.steps):
-            yield TraceRow(
-                path,
-                proof.name,
-                depth,
-                step.state,
-                step.tactic,
-                step.after,
-                step.waiting,
-                *place(proof.places[step.start]),
-                *place(proof.places[step.end]),
-                step.constants,
-                self._premises(step),
-            )
 
     def _premises(self, step: ReplayedStep) -> tuple[str, ...]:
         """Theorems that it names, and those in the terms that it made; some leave no trace in these."""

@@ -13,10 +13,11 @@ import re
 import textwrap
 import time
 from bisect import bisect_right
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Protocol
 
 from burnqed.core.errors import (
     BurnQedError,
@@ -28,7 +29,7 @@ from burnqed.core.errors import (
 )
 from burnqed.core.tasks import until_stopped
 from burnqed.data.lean_sources import imported_text, loaded_modules, read_text, relative
-from burnqed.data.trace_replay import NotReplayed, Replayed, replay
+from burnqed.data.trace_replay import NotReplayed, Replayed, ReplayedStep, replay
 from burnqed.data.trace_store import FileTrace, TheoremTrace, TraceRow, TraceWriter
 from burnqed.lean.judge import judge_file, judge_proof
 from burnqed.lean.pool import Pool, Worker
@@ -59,18 +60,30 @@ class Traced:
 
 
 @dataclass(frozen=True, slots=True)
-class _File:
-    """A file that can be shown to Lean; its own text begins at `offset`."""
+class SourceFile:
+    """A file that can be shown to Lean.
+
+    `text` begins with that of the files it imports, where Lean has to be given it. The file's own text
+    begins at `offset`. `imports` are those that it names itself.
+    """
 
     path: str
     sha256: str
     imports: tuple[str, ...]
     text: str
-    offset: int
+    offset: int = 0
 
 
-# Pool, judges, path, name, digest, what is wrong with the file, loaded modules, seconds.
-Tracer = Callable[[Pool, Pool | None, Path, str, str, str, frozenset[str], float], Awaitable[Traced]]
+class Tracer(Protocol):
+    """One way to get from a file to steps. What it raises says why there are none."""
+
+    def read(self, path: Path, name: str, digest: str, loaded: frozenset[str]) -> SourceFile:
+        """The file. `loaded` are the modules that Lean has."""
+        ...
+
+    async def trace(self, worker: Worker, file: SourceFile, seconds: float) -> Traced:
+        """Its theorems and their steps."""
+        ...
 
 
 async def trace_files(
@@ -88,7 +101,7 @@ async def trace_files(
     As many at once as the pool has workers. When `stop` is set, those in flight are dropped: a resumed
     run starts them again.
     """
-    trace = tracer or _trace
+    tracer = tracer or FileTracer()
     loaded = await loaded_modules(pool)
     todo = iter(sources)
 
@@ -100,7 +113,18 @@ async def trace_files(
             if before is not None and before.sha256 == digest and before.problem != LOST:
                 on_file(before)
                 continue
-            traced = await trace(pool, judges, path, name, digest, trouble, loaded, seconds)
+            begun = time.monotonic()
+            try:
+                file = _read(tracer, path, trouble, name, digest, loaded)
+                async with pool.lease() as worker:
+                    begun = time.monotonic()
+                    traced = await _elaborated(tracer, worker, file, seconds)
+            except _Skipped as error:
+                traced = Traced(FileTrace(name, digest, problem=error.problem, detail=error.detail))
+            took = time.monotonic() - begun
+            traced = replace(traced, file=replace(traced.file, seconds=took))
+            if judges is not None and not traced.file.problem:
+                traced = await _judged(judges, traced)
             writer.add(traced.file, traced.rows)
             on_file(traced.file)
 
@@ -114,52 +138,56 @@ def _digest(path: Path) -> str:
         return ""
 
 
-async def _trace(
-    pool: Pool,
-    judges: Pool | None,
-    path: Path,
-    name: str,
-    digest: str,
-    trouble: str,
-    loaded: frozenset[str],
-    seconds: float,
-) -> Traced:
-    begun = time.monotonic()
+class _Skipped(Exception):
+    """A file of which nothing is recorded, and why, as tables name it."""
 
-    def skipped(problem: str, detail: str) -> Traced:
-        took = time.monotonic() - begun
-        return Traced(FileTrace(name, digest, problem=problem, detail=detail, seconds=took))
+    def __init__(self, problem: str, detail: str) -> None:
+        super().__init__(problem, detail)
+        self.problem, self.detail = problem, detail
 
+
+def _read(
+    tracer: Tracer, path: Path, trouble: str, name: str, digest: str, loaded: frozenset[str]
+) -> SourceFile:
     try:
         if trouble:
             raise InputError(trouble)
-        source = split_header(read_text(path))
-        before = imported_text(path, source.imports, loaded)
+        return tracer.read(path, name, digest, loaded)
     except InputError as error:
         if "not UTF-8" in error.message:
-            return skipped(NOT_TEXT, error.message)
+            raise _Skipped(NOT_TEXT, error.message) from None
         imports = error.message.startswith("it imports")
-        return skipped(NOT_LOADED if imports else NOT_READ, error.message)
-    file = _File(name, digest, source.imports, before + source.body, len(before))
+        raise _Skipped(NOT_LOADED if imports else NOT_READ, error.message) from None
+
+
+async def _elaborated(tracer: Tracer, worker: Worker, file: SourceFile, seconds: float) -> Traced:
     try:
-        async with pool.lease() as worker:
-            begun = time.monotonic()
-            # Elaborating and replaying together; Lean is stopped wherever it is then.
-            async with asyncio.timeout(seconds):
-                traced = await _with_worker(worker, file, seconds)
+        return await tracer.trace(worker, file, seconds)
     except (TimeoutError, RequestTimeout):
-        return skipped(TOO_LONG, f"not done within {seconds:g} s")
+        raise _Skipped(TOO_LONG, f"not done within {seconds:g} s") from None
     except LeanMemoryExceeded as error:
-        return skipped(TOO_LONG, error.message)
+        raise _Skipped(TOO_LONG, error.message) from None
     except InputError as error:
-        return skipped(ERRORS, error.message)
+        raise _Skipped(ERRORS, error.message) from None
     except LeanError as error:
-        return skipped(LOST, error.message)
-    traced = replace(traced, file=replace(traced.file, seconds=time.monotonic() - begun))
-    return traced if judges is None else await _judged(judges, traced)
+        raise _Skipped(LOST, error.message) from None
 
 
-async def _with_worker(worker: Worker, file: _File, seconds: float) -> Traced:
+class FileTracer:
+    """A file elaborated as it is, each proof replayed where it stands."""
+
+    def read(self, path: Path, name: str, digest: str, loaded: frozenset[str]) -> SourceFile:
+        source = split_header(read_text(path))
+        before = imported_text(path, source.imports, loaded)
+        return SourceFile(name, digest, source.imports, before + source.body, len(before))
+
+    async def trace(self, worker: Worker, file: SourceFile, seconds: float) -> Traced:
+        # Elaborating and replaying together; Lean is stopped wherever it is then.
+        async with asyncio.timeout(seconds):
+            return await _with_worker(worker, file, seconds)
+
+
+async def _with_worker(worker: Worker, file: SourceFile, seconds: float) -> Traced:
     """Elaborate the file and replay its proofs. A proof that takes Lean with it twice is left out.
 
     The first time Lean elaborates what it must: a proof that is replayed to its end needs no more. If
@@ -216,7 +244,7 @@ def place_in(text: str, offset: int = 0) -> Callable[[int], tuple[int, int]]:
     return place
 
 
-def _rows(file: _File, found: TracedFile, done: dict[int, Replayed | NotReplayed]) -> Traced:
+def _rows(file: SourceFile, found: TracedFile, done: dict[int, Replayed | NotReplayed]) -> Traced:
     place = place_in(file.text, file.offset)
     theorems: list[TheoremTrace] = []
     rows: list[TraceRow] = []
@@ -233,21 +261,7 @@ def _rows(file: _File, found: TracedFile, done: dict[int, Replayed | NotReplayed
             told = replace(
                 told, outcome="steps", steps=len(result.steps), grain=result.grain.name.lower()
             )
-            rows += [
-                TraceRow(
-                    file.path,
-                    name,
-                    depth,
-                    step.state,
-                    step.tactic,
-                    step.after,
-                    step.waiting,
-                    *place(step.start),
-                    *place(step.end),
-                    step.constants,
-                )
-                for depth, step in enumerate(result.steps)
-            ]
+            rows += step_rows(file.path, name, result, place)
             rewritten += file.text[end : theorem.start] + _with_steps(file.text, theorem, result)
             end = theorem.end
         elif result is None and not theorem.error and not theorem.problem:
@@ -259,6 +273,30 @@ def _rows(file: _File, found: TracedFile, done: dict[int, Replayed | NotReplayed
         theorems.append(told)
     record = FileTrace(file.path, file.sha256, file.imports, file.text, theorems=tuple(theorems))
     return Traced(record, tuple(rows), rewritten + file.text[end:])
+
+
+def step_rows(
+    path: str,
+    theorem: str,
+    replayed: Replayed,
+    place: Callable[[int], tuple[int, int]],
+    premises: Callable[[ReplayedStep], tuple[str, ...]] = lambda _: (),
+) -> Iterator[TraceRow]:
+    """A row for each step of a proof; `place` is the line and column of a step's ends."""
+    for depth, step in enumerate(replayed.steps):
+        yield TraceRow(
+            path,
+            theorem,
+            depth,
+            step.state,
+            step.tactic,
+            step.after,
+            step.waiting,
+            *place(step.start),
+            *place(step.end),
+            step.constants,
+            premises(step),
+        )
 
 
 def _detail(theorem: TracedTheorem, result: Replayed | NotReplayed | None) -> str:

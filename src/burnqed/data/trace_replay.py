@@ -48,6 +48,8 @@ class ReplayedStep:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
+    """A proof whose steps were applied one after the other, and how finely it was cut into them."""
+
     steps: tuple[ReplayedStep, ...]
     grain: Grain
 

@@ -39,7 +39,11 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One result. `cumulative`: within any of the common budgets."""
+    """One result, as a line of a comparison.
+
+    `budgets` has a score for each number of nodes that all results share. `cumulative` counts what is
+    proved within any of them.
+    """
 
     label: str
     benchmark: str

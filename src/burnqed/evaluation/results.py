@@ -79,6 +79,8 @@ class BudgetResult:
 
 @dataclass(frozen=True, slots=True)
 class TrainingMetrics:
+    """What the training of the value model behind a result came to, as its `result.json` says."""
+
     final_loss: float
     final_energy_gap: float
     final_rank_accuracy: float

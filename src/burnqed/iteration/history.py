@@ -58,7 +58,11 @@ class SearchCount:
 
 @dataclass(frozen=True, slots=True)
 class Evaluated:
-    """A set of held-out theorems. `given` is the same evaluation guided by the value model."""
+    """One evaluation on a set of held-out theorems, or two.
+
+    `given` is the same evaluation guided by the value model. It is None where there was no value model
+    yet, or where it was not believed.
+    """
 
     without: IterationResult
     given: IterationResult | None = None

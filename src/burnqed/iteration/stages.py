@@ -166,6 +166,11 @@ def _searches(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
 
 @dataclass(frozen=True, slots=True)
 class _Rounds:
+    """One search of an iteration's theorems, repeated with more nodes for those still unproved.
+
+    `name` begins the names of its stages. `place` is the run's directory for what it finds.
+    """
+
     iteration: int
     name: str
     place: str

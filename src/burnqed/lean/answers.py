@@ -29,7 +29,10 @@ class Found:
 
 @dataclass(frozen=True, slots=True)
 class Command:
-    """A command of the text, as Lean parsed it: its bytes, and what it took."""
+    """A command of the text, as Lean parsed it.
+
+    `start` and `end` are bytes, not characters. `heartbeats` is what elaborating it took.
+    """
 
     kind: str
     start: int

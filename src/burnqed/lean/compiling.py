@@ -75,7 +75,7 @@ class Deadline:
 
 @dataclass(frozen=True, slots=True)
 class Death:
-    """The bytes of a command that crashes Lean, and how."""
+    """A command that crashes Lean: its first byte, the byte after its last, and how Lean died."""
 
     start: int
     end: int

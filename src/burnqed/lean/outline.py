@@ -40,7 +40,10 @@ class OutlinedTheorem:
 
 @dataclass(frozen=True, slots=True)
 class BadCommand:
-    """A command with errors, up to the next command. `error` is Lean's message, with its lines."""
+    """A command with errors, with all text up to the next command.
+
+    `error` is Lean's message. The lines in it are those of the text that Lean was given.
+    """
 
     start: int
     end: int

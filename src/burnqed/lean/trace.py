@@ -24,7 +24,11 @@ Form = Literal["tactics", "term", "equations", "other"]
 
 @dataclass(frozen=True, slots=True)
 class Tactic:
-    """A tactic (or a term, where a proof is one) as it is written, by characters of the file."""
+    """A tactic as it is written, or a term where a proof is one.
+
+    `start` and `end` are characters of the file. `blocks` are the tactics inside it, in order: those
+    of `have … := by`, of each alternative of a case split, and so on.
+    """
 
     kind: str
     start: int

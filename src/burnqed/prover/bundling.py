@@ -10,7 +10,9 @@ from burnqed.core.cache import brought
 from burnqed.core.errors import BurnQedError, InputError
 from burnqed.data.benchmarks import BENCHMARKS, Benchmark, Packaged, is_here, load, stored
 from burnqed.data.index import read_index
+from burnqed.lean.embedded import bundle, install
 from burnqed.lean.embedded.bundle import Item
+from burnqed.lean.embedded.progress import Progress
 from burnqed.policy.models import names, smollm2
 from burnqed.policy.models.checks import check_whole, read_json, weight_files
 from burnqed.policy.ranked.files import WEIGHTS, is_ranker
@@ -31,6 +33,33 @@ def part_bytes(text: str) -> int:
     if 0 < size < _BYTES["m"]:
         raise InputError(f"--part-size {text} makes too many parts", hint="give at least 1MB")
     return size
+
+
+def write_bundle(
+    output: Path,
+    sets: Sequence[str],
+    models: Sequence[str],
+    values: Sequence[Path],
+    *,
+    with_lean: bool,
+    limit: int,
+    level: int,
+    progress: Progress,
+    warn: Warn,
+) -> tuple[list[Item], list[Path]]:
+    """Write the archive; what is inside, and the files: one, or its parts of at most `limit` bytes."""
+    if not output.absolute().parent.is_dir() or output.is_dir():
+        raise InputError(f"cannot write {output}", hint="name a file in a folder that exists")
+    if bundle.whole_name(output) != output:
+        raise InputError(
+            f"{output} looks like one part of a bundle", hint="name the whole, such as offline.tar"
+        )
+    items = items_of(sets, models, values, warn, every_benchmark=with_lean)
+    if not with_lean and not items:
+        raise InputError("there is nothing to bundle", hint="give --theorems, --model or --value")
+    if with_lean:
+        items = bundle.lean_items(install.ensure(progress, thorough=True)) + items
+    return items, bundle.pack(items, output, limit, progress, level)
 
 
 def items_of(

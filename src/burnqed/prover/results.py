@@ -20,7 +20,11 @@ from burnqed.search.tree import Tree
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """Cost and axioms. `axioms` are all axioms of a proof, and None if not known."""
+    """What an attempt cost, and what its proof rests on.
+
+    `axioms` are all axioms of a proof, and None if they are not known: a library loaded without its
+    proofs does not show what they use. `axioms_seen` are those that were found.
+    """
 
     nodes: int = 0
     states: int = 0

@@ -9,15 +9,8 @@ from typing import TYPE_CHECKING, Any
 from burnqed.evaluation.compare import count
 from burnqed.evaluation.results import BudgetResult
 from burnqed.iteration.history import History
-from burnqed.report.drawing import (
-    MUTED,
-    PAPER,
-    Figures,
-    look,
-    rates_axis,
-    save_figures,
-    svg_figures,
-)
+from burnqed.report import drawing
+from burnqed.report.drawing import Figures
 from burnqed.report.plots import nodes_figure
 from burnqed.report.standing import Entry, at, budgets, entries, file_names, sets
 
@@ -31,12 +24,12 @@ _CROWDED = 6  # iterations on an axis; if there are more, their names are only n
 
 def save_iteration_plots(history: History, directory: Path) -> list[Path]:
     """Write each plot as PNG and SVG. Returns the paths."""
-    return save_figures(lambda: _figures(history), directory)
+    return drawing.save_figures(lambda: _figures(history), directory)
 
 
 def svg_iteration_plots(history: History) -> dict[str, str]:
     """The plots as the text of SVG files, by name: `<kind>_<set>`."""
-    return svg_figures(lambda: _figures(history))
+    return drawing.svg_figures(lambda: _figures(history))
 
 
 def _figures(history: History) -> Figures:
@@ -61,15 +54,21 @@ def _by_iteration(found: Sequence[Entry]) -> Figure:
     figure = Figure(figsize=(5.3, 3.2 + 0.2 * rows), layout="constrained")
     axes = figure.add_subplot()
     highest = max(b.interval[1] for e in found for _, r in e.arms for b in r.budget_results)
-    rates_axis(axes, highest)
+    drawing.rates_axis(axes, highest)
     _iterations_axis(axes, found)
     handles: list[Any] = []
     for i, budget in enumerate(lines):
-        handles.append(_line(axes, found, budget, look(i)[0]))
+        handles.append(_line(axes, found, budget, drawing.look(i)[0]))
     labels = [count(budget, "node") for budget in lines]
     if given:
         handles += axes.plot(
-            [], [], "--D", color=MUTED, markerfacecolor=PAPER, markersize=4.5, linewidth=1.3
+            [],
+            [],
+            "--D",
+            color=drawing.MUTED,
+            markerfacecolor=drawing.PAPER,
+            markersize=4.5,
+            linewidth=1.3,
         )
         labels.append("with the value model")
     figure.legend(
@@ -89,11 +88,11 @@ def _line(axes: Axes, found: Sequence[Entry], budget: int, colour: str) -> Any:
     axes.vlines(x, low, high, color=colour, alpha=0.45, linewidth=1.0)
     axes.plot(
         [place for place, _ in given], [b.rate for _, b in given], "--D", color=colour,
-        markerfacecolor=PAPER, markersize=4.5, linewidth=1.3, clip_on=False, zorder=3,
+        markerfacecolor=drawing.PAPER, markersize=4.5, linewidth=1.3, clip_on=False, zorder=3,
     )  # fmt: skip
     (line,) = axes.plot(
         x, [b.rate for _, b in without], "-o", color=colour, linewidth=1.8, markersize=5.5,
-        markeredgecolor=PAPER, clip_on=False, zorder=3.5,
+        markeredgecolor=drawing.PAPER, clip_on=False, zorder=3.5,
     )  # fmt: skip
     return line
 

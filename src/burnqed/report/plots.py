@@ -9,16 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from burnqed.evaluation.results import Labelled
+from burnqed.report import drawing
 from burnqed.report.curves import Curve, by_nodes, by_seconds
-from burnqed.report.drawing import (
-    MUTED,
-    PAPER,
-    Figures,
-    look,
-    rates_axis,
-    save_figures,
-    svg_figures,
-)
+from burnqed.report.drawing import Figures
 from burnqed.report.markup import fit
 
 if TYPE_CHECKING:
@@ -42,16 +35,16 @@ _SECONDS = _Kind("solve_rate_by_seconds", "seconds per theorem", 0.01, budgets=F
 
 def save_plots(labelled: Labelled, directory: Path) -> list[Path]:
     """Write each plot as PNG and SVG. Returns the paths."""
-    return save_figures(lambda: _figures(labelled), directory)
+    return drawing.save_figures(lambda: _figures(labelled), directory)
 
 
 def svg_plots(labelled: Labelled) -> dict[str, str]:
     """The plots as the text of SVG files, by name."""
-    return svg_figures(lambda: _figures(labelled))
+    return drawing.svg_figures(lambda: _figures(labelled))
 
 
 def nodes_figure(labelled: Labelled, looks: Sequence[int] = ()) -> Figure:
-    """Plot the solve rate against nodes, in the current style. `looks`: the look of each run."""
+    """Plot the solve rate against nodes, in the current style. `looks`: of each run."""
     return _draw(labelled, [by_nodes(result) for _, result in labelled], _NODES, looks)
 
 
@@ -76,7 +69,7 @@ def _draw(
         _mark_budgets(axes, sorted({b for _, result in labelled for b in result.budgets}))
     lines = []
     for i, ((_, result), curve) in enumerate(zip(labelled, curves, strict=True)):
-        colour, dashes = look(looks[i] if looks else i)
+        colour, dashes = drawing.look(looks[i] if looks else i)
         x = [max(left, at) for at in curve.x]
         low, high = zip(*curve.band, strict=True)
         axes.fill_between(x, low, high, step="post", color=colour, alpha=0.13, linewidth=0)
@@ -86,7 +79,7 @@ def _draw(
         if kind.budgets:
             rates = [b.rate for b in result.budget_results]
             axes.plot(
-                result.budgets, rates, "o", color=colour, markersize=5.5, markeredgecolor=PAPER,
+                result.budgets, rates, "o", color=colour, markersize=5.5, markeredgecolor=drawing.PAPER,
                 zorder=3, clip_on=False,
             )  # fmt: skip
     legend = figure.legend(
@@ -119,7 +112,7 @@ def _scale(axes: Axes, left: float, right: float, highest: float) -> None:
     axes.xaxis.set_major_locator(LogLocator(subs=within, numticks=40))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.10g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    rates_axis(axes, highest)
+    drawing.rates_axis(axes, highest)
 
 
 def _mark_budgets(axes: Axes, budgets: Sequence[int]) -> None:
@@ -127,12 +120,12 @@ def _mark_budgets(axes: Axes, budgets: Sequence[int]) -> None:
     left, right = axes.get_xlim()
     taken = None
     for budget in budgets:
-        axes.axvline(budget, color=MUTED, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
+        axes.axvline(budget, color=drawing.MUTED, linewidth=0.8, linestyle=(0, (1, 2)), zorder=1)
         across = math.log(budget / left) / math.log(right / left)
         if taken is None or across - taken >= 0.1:
             said = f"{budget:,}" if taken is not None else f"budget {budget:,}"
             axes.text(
                 budget, 1.015, said, transform=axes.get_xaxis_transform(), ha="center",
-                va="bottom", fontsize=8, color=MUTED,
+                va="bottom", fontsize=8, color=drawing.MUTED,
             )  # fmt: skip
             taken = across

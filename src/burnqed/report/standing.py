@@ -37,7 +37,10 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Against:
-    """Two results within the largest budget that they share."""
+    """Two results compared, theorem by theorem.
+
+    `budget` is the largest number of nodes that both have.
+    """
 
     budget: int
     pairing: Pairing

@@ -21,7 +21,10 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """A node's candidates were tried. Its edges have the results."""
+    """A node's candidates were tried. Its edges have the results.
+
+    `nodes` is how many were expanded so far, this one among them.
+    """
 
     theorem: Theorem
     node: Node

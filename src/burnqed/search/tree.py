@@ -96,7 +96,11 @@ class Child:
 
 @dataclass(slots=True, eq=False)
 class Edge:
-    """A tactic tried at a node. Dead: it failed, led back to its node, or a child failed."""
+    """A tactic tried at a node.
+
+    It is dead once it failed, led back to its own node, or has a child that failed: no proof can go
+    through it.
+    """
 
     source: Node
     candidate: Candidate

@@ -16,7 +16,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class GroupRows:
-    """A contrast, its states named by their rows in the embeddings."""
+    """A contrast, its states named by their rows in the embeddings.
+
+    `goal` is the row of the theorem's own goal. `remaining` is how many steps of the proof are left.
+    """
 
     theorem: str
     goal: int

@@ -16,7 +16,10 @@ RANKER_VAL_SHARE, VALUE_VAL_SHARE = 0.1, 0.2
 
 @dataclass(frozen=True, slots=True)
 class Mixture:
-    """How much of what: steps that a search found count `extra_weight` times beside a sample."""
+    """How much of what: steps that a search found, beside steps of people.
+
+    Found ones count `extra_weight` times. Of the others `base_sample` are drawn.
+    """
 
     extra_weight: int = 10
     base_sample: int = 10_000

@@ -43,7 +43,10 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSiblings:
-    """Siblings, of which one led to a proof."""
+    """Children of one state of a theorem, at a depth of its search tree, each with its energy.
+
+    The `positive` led to a proof, and the `negatives` did not.
+    """
 
     theorem: str
     depth: int

@@ -21,7 +21,11 @@ from burnqed.trajectories.schema import StepRow
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """A state that a step led to, and the log-probability of the likeliest such step."""
+    """A state that a step led to.
+
+    `text` is what an encoder is shown: its goals as Lean prints them. Where several steps lead to it,
+    `logprob` is that of the likeliest.
+    """
 
     text: str
     logprob: float

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from burnqed.cli import tables
-from burnqed.cli.commands.data_prepare import print_prepared, watched
 from burnqed.cli.options import JsonOption
-from burnqed.cli.progress import counted
+from burnqed.cli.prepared_tables import print_built
+from burnqed.cli.progress import counted, in_stages
 from burnqed.cli.watch import Watch
 
 
@@ -62,7 +62,7 @@ def build_command(
     if as_json:
         typer.echo(json.dumps({"out": str(out), **told}, ensure_ascii=False))
     else:
-        _print(told, out)
+        print_built(told, out)
     raise typer.Exit(2 if told["malformed"] else 0)
 
 
@@ -73,26 +73,4 @@ class _View(Watch):
         return counted("looking through the sources", None, self.shown)
 
     def preparing(self) -> AbstractContextManager[Callable[[str, int], None]]:
-        return watched(shown=self.shown)
-
-
-def _print(told: Mapping[str, Any], out: Path) -> None:
-    from burnqed.prover.building import DATA, REPORT, THEOREMS
-
-    table = tables.folding("source", "step", "of", "in", "out", "steps", "dropped because")
-    for name, some in told["sources"].items():
-        for one in some:
-            table.add_row(name, *_cells(one))
-    if "theorems" in told:
-        table.add_row("", *_cells({"step": "search set", "what": "theorems", **told["theorems"]}))
-    tables.console().print(table)
-    print_prepared(told["prepare"])
-    made = f"{out / DATA}" + (f" and {out / THEOREMS}" if "theorems" in told else "")
-    typer.echo(f"{made}: made; {out / REPORT} has it all")
-
-
-def _cells(one: Mapping[str, Any]) -> list[str]:
-    dropped = ", ".join(f"{why} {count:,}" for why, count in one["dropped"].items())
-    step = f"{one['step']}: {one['verdict']}" if "verdict" in one else one["step"]
-    steps = f"{one['steps']:,}" if "steps" in one else ""
-    return [step, one["what"], f"{one['in']:,}", f"{one['out']:,}", steps, dropped]
+        return in_stages(shown=self.shown)

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from burnqed.cli import stopping, tables
-from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured
+from burnqed.cli import stopping, validation_tables
+from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured, source_argument
 from burnqed.cli.watch import Watch
 from burnqed.prover.data_config import MigrateConfig
 
@@ -19,11 +17,7 @@ from burnqed.prover.data_config import MigrateConfig
 def migrate_command(
     given: Annotated[
         str,
-        typer.Argument(
-            metavar="INPUT",
-            help="Whole proofs: a source that was fetched, SOURCE=PATH, or a file or folder whose "
-            "columns say what it is.",
-        ),
+        source_argument("Whole proofs"),
     ],
     out: OutOption,
     config: MigrateConfig,
@@ -60,41 +54,7 @@ def migrate_command(
     if as_json:
         typer.echo(json.dumps(told, ensure_ascii=False))
     else:
-        _print(told, out, config.target, reached)
+        validation_tables.print_migrated(told, out, config.target, reached)
     if told["error"]:
         raise typer.Exit(3)
     raise typer.Exit(0 if reached else 1)
-
-
-def _print(told: Mapping[str, Any], out: Path, target: float, reached: bool) -> None:
-    survival = told["survival"]
-    before = told["compiled_as_it_was"]
-    facts = {
-        "proofs": told["proofs"],
-        "compile as they were": None if before is None else f"{told['unchanged']} ({before:.1%})",
-        "fixed": told["fixed"],
-        "failed": told["failed"],
-        "without a proof": told["empty"] or None,
-        "Lean failed": told["error"] or None,
-        "statements changed": len(told["statements_changed"]) or None,
-        "survive": None if survival is None else f"{survival:.1%}, the target is {target:.0%}",
-    }
-    tables.print_facts(str(out), facts)
-    screen = tables.console()
-    if told["rules"]:
-        table = tables.folding("rule", "what it did", "proofs")
-        for one in told["rules"][:20]:
-            table.add_row(one["rule"], one["what"], str(one["proofs"]))
-        screen.print(table)
-    if told["causes"]:
-        table = tables.folding("failed because", "proofs", "such as", "Lean says")
-        for cause, number in sorted(told["causes"].items(), key=lambda one: -one[1]):
-            shown = [one for one in told["failures"] if (one["cause"] or "error") == cause]
-            example = shown[0] if shown else {"theorem": "", "reason": ""}
-            said = str(example["reason"]).split("\n")[0][:200]
-            table.add_row(cause, str(number), str(example["theorem"]), said)
-        screen.print(table)
-    said = "reached" if reached else "not reached"
-    typer.echo(
-        f"the target is {said}; {out / 'proofs.jsonl'} has the proofs, {out / 'report.json'} the rest"
-    )

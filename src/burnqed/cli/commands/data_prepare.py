@@ -3,50 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from rich.text import Text
 
 from burnqed.cli import tables
-from burnqed.cli.options import JsonOption, configured
-from burnqed.cli.progress import counted
+from burnqed.cli.options import JsonOption, configured, source_argument
+from burnqed.cli.prepared_tables import print_prepared
+from burnqed.cli.progress import counted, in_stages
 from burnqed.core.errors import InputError
-from burnqed.core.stopping import Stopping
-from burnqed.data.prepare import RULES
 from burnqed.data.sources.open import open_source
 from burnqed.prover.data_config import PrepareConfig
 from burnqed.prover.preparing import Preparing
-
-_COLUMNS = 6  # of sources in a table; of more, report.json tells
-_WHY = {
-    "malformed": "not a row of a step",
-    "cheat": "its theorem has a sorry, admit or cheat",
-    "without_name": "its theorem is one of --without, by name",
-    "without_statement": "its theorem states what one of --without states",
-    "mathlib": "its tactic has one that core Lean does not have",
-    "state_chars": "the state has --state-chars or more",
-    "prompt_tokens": "the prompt has too many tokens",
-    "tactic_tokens": "the tactic has too many tokens",
-    "ends_tactic": "the tactic has in it what ends one in this prompt",
-    "duplicate": "the pair was there already, in the same source",
-    "overlap": "the pair was there already, in an earlier source",
-    "trivial": "bare automation, beyond its share",
-}
 
 
 @configured(PrepareConfig)
 def prepare_command(
     inputs: Annotated[
         list[str],
-        typer.Argument(
-            metavar="INPUT",
-            help="Steps: a source that was fetched, SOURCE=PATH, a trace, or a file or folder whose "
-            "columns say what it is; NAME=PATH names what is read. Where two have the same pair, the "
-            "one named first keeps it.",
+        source_argument(
+            "Steps",
+            "; NAME=PATH names what is read. The first input that has a pair keeps it",
         ),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to make.")],
@@ -88,7 +67,7 @@ def prepare_command(
         report = preparing.earlier(found, lambda: advance(1))
     done_before = report is not None
     if report is None:
-        with watched(shown=not as_json) as on_rows:
+        with in_stages(shown=not as_json) as on_rows:
             report = preparing.run(found, on_rows, tables.warn)
     for one in report["malformed"]:
         for problem in one["first"]:
@@ -112,51 +91,3 @@ def _refuse_twice(given: Sequence[str]) -> None:
     twice = next((one for place, one in enumerate(given) if one in given[:place]), None)
     if twice is not None:
         raise InputError(f"{twice} is given twice", hint="name every input once")
-
-
-@contextmanager
-def watched(shown: bool) -> Iterator[Callable[[str, int], None]]:
-    """A bar for each stage; Ctrl-C ends the work between two batches, and what was made goes away."""
-    read = 0
-    bars: dict[str, Callable[[int], None]] = {}
-    with Stopping(shown=False) as stop, ExitStack() as open_bars:
-
-        def tell(stage: str, rows: int) -> None:
-            nonlocal read
-            if stop.asked():
-                raise KeyboardInterrupt
-            if stage not in bars:
-                open_bars.close()
-                bars[stage] = open_bars.enter_context(counted(stage, read or None, shown))
-            read += rows if stage == "reading" else 0
-            bars[stage](rows)
-
-        yield tell
-
-
-def print_prepared(report: dict[str, Any]) -> None:
-    every = report["sources"]
-    sources = every if len(every) <= _COLUMNS else {}
-    table = tables.folding("rows", "all", *sources, "why")
-    rows = report["rows"]
-    table.add_row("in", f"{rows['in']:,}", *(f"{one['in']:,}" for one in sources.values()), "")
-    for rule in ("malformed", *RULES):
-        if rows["dropped"][rule]:
-            cells = [f"{one['dropped'].get(rule, 0):,}" for one in sources.values()]
-            table.add_row(f"- {rule}", f"{rows['dropped'][rule]:,}", *cells, _WHY[rule])
-    for what in ("out", "train", "val", "test"):
-        style = "green" if what == "out" else ""
-        cells = [f"{one[what]:,}" for one in sources.values()]
-        table.add_row(Text(what, style=style), f"{rows[what]:,}", *cells, "")
-    pool = [f"{one['pool_rows']:,}" for one in sources.values()]
-    why = f"steps of {report['pool']['theorems']:,} whole proofs that are deep"
-    for what, of in (
-        ("with premises", [one["with_premises"] for one in every.values()]),
-        ("Mathlib's tactics", [one["mathlib"]["rows"] for one in every.values()]),
-    ):
-        cells = [f"{n:,}" for n in of] if sources else []
-        table.add_row(what, f"{sum(of):,}", *cells, "of the rows that came in")
-    table.add_row("contrastive pool", f"{report['pool']['rows']:,}", *pool, why)
-    tables.console().print(table)
-    for one in sorted(report["overlaps"], key=lambda one: -one["pairs"])[:_COLUMNS]:
-        typer.echo(f"{one['pairs']:,} pairs of {one['later']} are in {one['first']} already")

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from burnqed.cli import stopping, tables
-from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured
+from burnqed.cli import stopping, validation_tables
+from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured, source_argument
 from burnqed.cli.watch import Watch
 from burnqed.prover.data_config import ReExtractConfig
 
@@ -19,11 +17,7 @@ from burnqed.prover.data_config import ReExtractConfig
 def re_extract_command(
     given: Annotated[
         str,
-        typer.Argument(
-            metavar="INPUT",
-            help="Steps: a source that was fetched, SOURCE=PATH, a trace, or a file or folder whose "
-            "columns say what it is.",
-        ),
+        source_argument("Steps"),
     ],
     out: OutOption,
     config: ReExtractConfig,
@@ -57,19 +51,5 @@ def re_extract_command(
     if as_json:
         typer.echo(json.dumps({"out": str(out), **told}, ensure_ascii=False))
     else:
-        _print(told, out)
+        validation_tables.print_extracted(told, out)
     raise typer.Exit(3 if told["errors"] else 0)
-
-
-def _print(told: Mapping[str, Any], out: Path) -> None:
-    theorems, steps = told["theorems"], told["steps"]
-    facts = {
-        "theorems": f"{theorems['out']:,} of {theorems['in']:,}",
-        **{f"dropped, {why}": count for why, count in theorems["dropped"].items()},
-        "printed otherwise before": theorems["printed_otherwise"],
-        "steps": f"{steps['out']:,} of {steps['in']:,} of proofs that were whole",
-    }
-    tables.print_facts(str(out), facts)
-    for error in told["errors"][:5]:
-        tables.warn(f"Lean failed on {error['theorem']}: {error['why']}; --resume tries it again")
-    typer.echo(f"{out / 'steps.jsonl'} has the steps, {out / 'report.json'} the rest")

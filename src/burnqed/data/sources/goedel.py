@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from burnqed.core.errors import StatementError
 from burnqed.data.sources.declared import Column, Hub, SourceInfo, Stated
-from burnqed.data.sources.places import Places
 from burnqed.data.sources.rows import Notes, Row
+from burnqed.data.sources.stated import parted_rows
 from burnqed.data.steps import WholeProof
-from burnqed.lean.statement import split_proof
 
 INFO = SourceInfo(
     name="goedel-workbook",
@@ -25,17 +23,8 @@ INFO = SourceInfo(
 
 
 def proofs(rows: Iterable[Row], notes: Notes) -> Iterator[WholeProof]:
-    places = Places()
-    for row in rows:
-        with notes.reading():
-            try:
-                found = split_proof(row.text("full_proof"))
-            except StatementError as error:
-                notes.counts["unreadable"] += 1
-                notes.on_problem(f"{row.where}: {error.message}")
-                continue
-            name = places.name((row.part, row.number), row.text("problem_id"))
-            yield WholeProof(INFO.name, name, found.statement, found.proof, found.context)
+    for _, name, parts in parted_rows(rows, notes, "full_proof", lambda row, _: row.text("problem_id")):
+        yield WholeProof(INFO.name, name, parts.statement, parts.proof, parts.context)
 
 
 def statements(rows: Iterable[Row], notes: Notes) -> Iterator[Stated]:

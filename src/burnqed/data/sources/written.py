@@ -11,21 +11,26 @@ from pathlib import Path
 
 from burnqed.core.types import LibraryConstant, Theorem, TheoremText, Unreadable
 from burnqed.data.index import TheoremIndex
-from burnqed.data.sources.declared import Column, Format, SourceInfo, Stated
+from burnqed.data.sources.declared import Column, Format, Kind, SourceInfo, Stated
 from burnqed.data.sources.files import Part
 from burnqed.data.sources.places import Places
 from burnqed.data.sources.rows import Notes, Row
 from burnqed.data.steps import Step, WholeProof
 from burnqed.lean.statement import declarations, strip_proof
 
-STEPS = SourceInfo(
-    name="steps",
-    about="steps as burn-qed writes them",
-    gives=("steps",),
-    origin=Format(),
-    licence="",
-    lean="",
-    columns=(
+
+def _own(name: str, about: str, kind: Kind, columns: tuple[Column, ...]) -> SourceInfo:
+    """A format of files that are made here, by anyone, of anything: it has no licence and no Lean."""
+    return SourceInfo(
+        name, about, (kind,), Format(), licence="", lean="", columns=columns, extendable=True
+    )
+
+
+STEPS = _own(
+    "steps",
+    "steps as burn-qed writes them",
+    "steps",
+    (
         Column("state"),
         Column("tactic"),
         Column("theorem"),
@@ -35,33 +40,19 @@ STEPS = SourceInfo(
         Column("premises", "list", null=True, needed=False),
         Column("dialect", null=True, needed=False),
     ),
-    extendable=True,
 )
-TRACE = SourceInfo(
-    name="trace",
-    about="what `burn-qed data trace` wrote",
-    gives=("steps",),
-    origin=Format(),
-    licence="",
-    lean="",
-    columns=STEPS.columns,
-    extendable=True,
-)
-PROOFS = SourceInfo(
-    name="proofs",
-    about="whole proofs as burn-qed writes them",
-    gives=("proofs",),
-    origin=Format(),
-    licence="",
-    lean="",
-    columns=(
+TRACE = _own("trace", "what `burn-qed data trace` wrote", "steps", STEPS.columns)
+PROOFS = _own(
+    "proofs",
+    "whole proofs as burn-qed writes them",
+    "proofs",
+    (
         Column("theorem"),
         Column("statement"),
         Column("proof", null=True),  # it may be empty: that is something to count, and no fault
         Column("context", null=True, needed=False),
         Column("source", null=True, needed=False),
     ),
-    extendable=True,
 )
 
 

@@ -75,14 +75,9 @@ def write_signed(value: int) -> bytes:
 
 
 def read_signed(data: bytes, at: int) -> tuple[int, int]:
-    value = shift = 0
-    while True:
-        byte = data[at]
-        at += 1
-        value |= (byte & 0x7F) << shift
-        shift += 7
-        if byte < 0x80:
-            return (value - (1 << shift) if byte & 0x40 else value), at
+    value, end = read_unsigned(data, at)
+    negative = data[end - 1] & 0x40  # the highest bit of the last seven
+    return (value - (1 << 7 * (end - at)) if negative else value), end
 
 
 def sections(module: bytes) -> Iterator[tuple[int, int, int]]:

@@ -31,7 +31,10 @@ class Steps(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """`n` samples after a prompt, at a temperature and with a seed of its own."""
+    """What is asked of the model after a prompt: `n` samples at a temperature.
+
+    Each prompt has a seed of its own, so its samples do not depend on the prompts beside it.
+    """
 
     n: int
     temperature: float

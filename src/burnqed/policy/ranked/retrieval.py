@@ -27,7 +27,10 @@ _TWICE = 2  # a word of a state counts so often at most
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A lemma, and the logarithm of its share of all that were considered."""
+    """A lemma by its place in the table.
+
+    `strength` is the logarithm of its share of all that were considered.
+    """
 
     place: int
     strength: float
