@@ -52,6 +52,8 @@ class BadCommand:
 
 @dataclass(frozen=True, slots=True)
 class Outline:
+    """What a text declares, and the commands of it that have errors."""
+
     theorems: tuple[OutlinedTheorem, ...]
     bad: tuple[BadCommand, ...]
 

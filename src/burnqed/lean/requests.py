@@ -29,6 +29,12 @@ _encoder = msgspec.json.Encoder()
 
 
 class StartGoal(Request, frozen=True):
+    """A state to prove a proposition in: `expr`, or the statement of the constant `copy_from`.
+
+    With `hide` that constant is out of reach, and what else is by the rule `leak`. `levels` are
+    names of universes in `expr`. With `negate` the goal is its negation.
+    """
+
     command = "goal.start"
     expr: str | None = None
     copy_from: str | None = None
@@ -70,50 +76,73 @@ class Batch(Request, frozen=True):
 
 
 class PrintGoals(Request, frozen=True):
+    """A state, with its `goals` on request."""
+
     command = "goal.print"
     state_id: int
     goals: bool
 
 
 class DeleteStates(Request, frozen=True):
+    """Forget states. Their ids are not used again before a reset."""
+
     command = "goal.delete"
     state_ids: Sequence[int]
 
 
 class Reset(Request, frozen=True):
+    """Forget all states, and count ids from the beginning."""
+
     command = "reset"
 
 
 class DescribeEnvironment(Request, frozen=True):
+    """The modules that this Lean has loaded."""
+
     command = "env.describe"
 
 
 class ReadModule(Request, frozen=True):
+    """What one of the loaded modules imports, and the names that it declares."""
+
     command = "env.module_read"
     module: str
 
 
 class Inspect(Request, frozen=True):
+    """A constant: its type, and the module that declares it."""
+
     command = "env.inspect"
     name: str
 
 
 class Parse(Request, frozen=True):
+    """How far a text can be read as something of a syntactic category, such as `tactic`."""
+
     command = "env.parse"
     input: str
     category: str
 
 
 class Catalog(Request, frozen=True):
+    """The names of all constants."""
+
     command = "env.catalog"
 
 
 class Process(Request, frozen=True):
+    """A file, elaborated command by command, with the messages of each."""
+
     command = "frontend.process"
     file: str
 
 
 class Certify(Request, frozen=True):
+    """The kernel's verdict on a state without goals, and what its term rests on.
+
+    It is not yet the judge's: that one compiles the proof's text in a process of its own.
+    """
+
     command = "qed.certify"
     state_id: int
 

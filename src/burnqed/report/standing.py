@@ -17,7 +17,10 @@ from burnqed.report.wording import natural
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An iteration that was evaluated on the set. `place` is its place among all iterations."""
+    """An iteration that was evaluated on the set.
+
+    `place` is its place among all iterations, which gives it its colour in every plot.
+    """
 
     place: int
     iteration: Iteration

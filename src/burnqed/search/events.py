@@ -12,7 +12,10 @@ from burnqed.search.tree import Node, Tree
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """Lean accepted the statement. The tree and the meter are the search's own: only read them."""
+    """Lean accepted the statement, and the search begins.
+
+    The tree and the meter are the search's own: only read them.
+    """
 
     theorem: Theorem
     tree: Tree

@@ -51,7 +51,10 @@ class Harvest:
 
 @dataclass(frozen=True, slots=True)
 class _Taken:
-    """A theorem's proof, and the run that it is taken from."""
+    """The one proof of a theorem that is kept.
+
+    `run` is the place of the run that found it, among those that were named.
+    """
 
     proof: JudgedProof
     run: int

@@ -40,7 +40,10 @@ class Pair:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """One path's pairs, in the order in which they are there."""
+    """One path's pairs.
+
+    They stand in the order of the file, or of the run's theorems and steps.
+    """
 
     path: Path
     pairs: tuple[Pair, ...]

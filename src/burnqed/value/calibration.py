@@ -43,9 +43,10 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class ScoredSiblings:
-    """Children of one state of a theorem, at a depth of its search tree, each with its energy.
+    """Children of one state, as a value model and the policy see them.
 
-    The `positive` led to a proof, and the `negatives` did not.
+    `theorem` and `depth` say where the state stands. The `positive` led to a proof. The `negatives`
+    were explored to the end and did not.
     """
 
     theorem: str

@@ -37,7 +37,8 @@ class Contrast:
 
     `siblings` are children of the same state as the positive: a search must distinguish these. `others`
     are the ends of walks in the same theorem. `slower` are siblings that led to longer proofs: they are
-    not negatives, but a search should not begin with them.
+    not negatives, but a search should not begin with them. `remaining_steps` is the number of steps
+    from the positive to the end of its proof.
     """
 
     theorem: str
