@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
+import socket
+import subprocess
+import sys
 import tarfile
 from collections.abc import Mapping
 from dataclasses import replace
@@ -25,6 +29,7 @@ from tests.data.repositories import ABSENT, committed
 
 pytestmark = pytest.mark.usefixtures("folder")
 
+_PATIENCE = 30.0  # seconds, for what takes one
 NOWHERE = "http://127.0.0.1:9/leandojo_benchmark_4.tar.gz"
 LIBRARY = {
     "src/Init.lean": "module\nimport Init.Core\n",
@@ -208,3 +213,28 @@ def test_a_copy_of_the_library(folder: Path) -> None:
     with pytest.raises(CorruptError, match=r"src/Init\.lean is not UTF-8"):
         fetched(info, folder / "copy")
     assert (lean_path(Path("lean-library")) / "Init/Core.lean").is_file(), "what was here stays"
+
+
+def test_a_pip_ends_with_whoever_waits_for_it(folder: Path) -> None:
+    """An index that never answers; its connection ends when pip does."""
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        listening.settimeout(_PATIENCE)
+        port = listening.getsockname()[1]
+        program = (
+            "from pathlib import Path\n"
+            "from burnqed.data.sources.declared import Package\n"
+            "from burnqed.data.sources.package import download_package\n"
+            f"download_package(Package('carrier', '1.0', '0' * 64, ()), Path({str(folder)!r}), print)\n"
+        )
+        environment = {**os.environ, "PIP_INDEX_URL": f"http://127.0.0.1:{port}/simple"}
+        environment.pop("PIP_NO_INDEX", None)
+        waiting = subprocess.Popen([sys.executable, "-c", program], env=environment)
+        try:
+            connection, _ = listening.accept()
+        finally:
+            waiting.kill()
+            waiting.wait(_PATIENCE)
+        with connection:
+            connection.settimeout(_PATIENCE)
+            while connection.recv(4096):
+                pass  # what pip asked for

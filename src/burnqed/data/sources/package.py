@@ -20,6 +20,7 @@ from pathlib import Path
 from burnqed.core.errors import CorruptError, NetworkError, SetupError
 from burnqed.data.sources.declared import Package
 from burnqed.data.sources.files import checksum
+from burnqed.lean.process import LaunchSpec, Limits, guarded
 
 _SECONDS = 3600.0
 _LOOKED = 0.3  # seconds between two looks at what has come
@@ -56,9 +57,11 @@ def download_package(package: Package, folder: Path, advance: Callable[[int], No
 
 
 def _run(package: Package, command: list[str], scratch: str) -> None:
+    spec = LaunchSpec(tuple(command), {})
     try:
         done = subprocess.run(
-            command, capture_output=True, text=True, timeout=_SECONDS, check=False,
+            guarded(spec, Limits().stack_kb),  # a pip that nobody waits for would write on
+            capture_output=True, text=True, timeout=_SECONDS, check=False,
             env={**os.environ, "TMPDIR": scratch},
         )  # fmt: skip
     except subprocess.TimeoutExpired:
