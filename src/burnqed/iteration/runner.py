@@ -110,13 +110,14 @@ def _process(run: Path, stage: Stage, log: Path, lock: int, watcher: Watcher, st
     handed_on = False
     try:
         while True:
+            # Before the first wait too: a quick stage would end before it is asked to stop.
+            if not handed_on and (came := stopped()) is not None:
+                process.send_signal(came)
+                handed_on = True
             try:
                 return process.wait(_LOOK_SECONDS)
             except subprocess.TimeoutExpired:
                 watcher.looked(stage, last_line(log))
-            if not handed_on and (came := stopped()) is not None:
-                process.send_signal(came)
-                handed_on = True
     finally:
         if process.poll() is None:  # a second Ctrl-C
             process.kill()
