@@ -129,6 +129,18 @@ def test_the_holes_of_a_text_are_proved_in_their_places(prover: burnqed.Prover) 
         prover.prove_many(EASY)
 
 
+def test_an_open_prover_also_checks(prover: burnqed.Prover) -> None:
+    checked = prover.check("theorem a : 1 + 1 = 2 := rfl\ntheorem b : 1 = 2 := rfl\n")
+    assert [verdict.accepted for verdict in checked] == [True, False]
+    assert not checked
+    task = "theorem a : 1 + 1 = 2 := by sorry\n"
+    assert prover.check("theorem a : 1 + 1 = 2 := rfl\n", task)
+    with pytest.raises(StatementError, match=r"the reference, line 1: .#eval"):
+        prover.check("theorem a : 1 + 1 = 2 := rfl\n", "#eval 1\n" + task)
+    with pytest.raises(InputError, match="imports Std"):
+        prover.check("import Std\ntheorem a : 1 = 1 := rfl\n")
+
+
 async def test_it_works_inside_a_running_event_loop(prover: burnqed.Prover) -> None:
     assert prover.prove(EASY)
     with pytest.raises(InputError, match="opened with `with`"):

@@ -23,13 +23,16 @@ LAYERS = (
     ("training", "evaluation"),
     ("prover",),
     ("iteration", "cluster"),
-    ("report",),
+    ("report", "serve"),
     ("web",),
     ("cli",),
 )
 HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 # Loaded where they are used, and not with the command line.
-HEAVY = {"torch", "transformers", "peft", "accelerate", "ray", "httpx", "pyarrow", "matplotlib"}
+HEAVY = {
+    "torch", "transformers", "peft", "accelerate", "ray", "httpx", "pyarrow", "matplotlib",
+    "starlette", "uvicorn",
+}  # fmt: skip
 EXTRA = HEAVY - {"pyarrow", "matplotlib"}  # not even installed by a plain install
 
 

@@ -19,6 +19,7 @@
         │   ├── RequestRefused   Lean answered `{"error": …}` to a request that should have worked
         │   └── ReplayDiverged   a replayed state differs from the original
         ├── PoolClosed           the pool was closed while somebody waited for a worker
+        ├── Busy                 our own server has all the requests that it can hold
         └── ServerError          a model server does not answer, or its answers are useless
             └── PromptRefused    it answers, but refuses this state at any length
 
@@ -152,6 +153,14 @@ class ReplayDiverged(LeanError):
 
 class PoolClosed(InfrastructureError):
     pass
+
+
+class Busy(InfrastructureError):
+    """There may be room in `seconds`."""
+
+    def __init__(self, message: str = "", *, hint: str = "", seconds: int = 1) -> None:
+        super().__init__(message, hint=hint)
+        self.seconds = seconds
 
 
 class ServerError(InfrastructureError):

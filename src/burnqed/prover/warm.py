@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import AsyncExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,11 +13,15 @@ from burnqed.core.config import build, validated
 from burnqed.core.errors import InputError, StatementError
 from burnqed.core.watching import warn
 from burnqed.evaluation.prove import Prover as Searcher
-from burnqed.prover.assembly import assemble, modules_of
+from burnqed.prover import checking
+from burnqed.prover.assembly import Assembled, assemble, modules_of
+from burnqed.prover.checking import SECONDS, Checked
 from burnqed.prover.config import Config
 from burnqed.prover.loops import Loop
 from burnqed.prover.results import Result, refused, result_of
 from burnqed.prover.task import Task, attempt, gate_of, refuse_danger, task_of
+from burnqed.search.budget import Budget
+from burnqed.search.events import EventSink, ignore
 
 Given = str | Path | Task
 
@@ -38,6 +43,7 @@ class Prover:
 
     With `with`, it has an event loop in a thread of its own and works in a notebook. A statement is a
     proposition, a `theorem`, a text with `sorry`s to fill, or the `Path` of a file with such a text.
+    It also checks texts, with the modules that it has loaded.
     """
 
     def __init__(self, config: Config | None = None, **settings: Any) -> None:
@@ -45,6 +51,7 @@ class Prover:
         self._modules = modules_of(self.config)
         self._loop: Loop | None = None
         self._stack: AsyncExitStack | None = None
+        self._parts: Assembled | None = None
         self._searcher: Searcher | None = None
 
     # ------------------------------------------------------------------------- with
@@ -74,6 +81,13 @@ class Prover:
         """Prove several, with as many searches in parallel as workers; results in the given order."""
         return self._thread.call(self._prove_many(statements))
 
+    def check(self, text: str, against: str | None = None, seconds: float = SECONDS) -> Checked:
+        """The judge's verdicts on the theorems of a text, as `burnqed.check` gives them.
+
+        What it is checked `against` may not run code either, unless this prover has `trust`.
+        """
+        return self._thread.call(self._check(text, against, seconds))
+
     # ------------------------------------------------------------------- async with
 
     async def __aenter__(self) -> Self:
@@ -84,15 +98,49 @@ class Prover:
     async def __aexit__(self, *_: object) -> None:
         await self._close()
 
-    async def prove_async(self, statement: Given) -> Result:
-        """Like `prove`, in the event loop of `async with`."""
+    async def prove_async(
+        self,
+        statement: Given,
+        *,
+        budget: Budget | None = None,
+        seed: int | None = None,
+        events: EventSink = ignore,
+    ) -> Result:
+        """Like `prove`, in the event loop of `async with`.
+
+        A budget and a seed are for this statement alone; `events` hears its searches.
+        """
         self._refuse_thread()
-        return await self._prove(statement)
+        return await self._prove(statement, budget, seed, events)
 
     async def prove_many_async(self, statements: Sequence[Given]) -> list[Result]:
         """Like `prove_many`, in the event loop of `async with`."""
         self._refuse_thread()
         return await self._prove_many(statements)
+
+    async def check_async(
+        self, text: str, against: str | None = None, seconds: float = SECONDS
+    ) -> Checked:
+        """Like `check`, in the event loop of `async with`."""
+        self._refuse_thread()
+        return await self._check(text, against, seconds)
+
+    @property
+    def parts(self) -> Assembled:
+        """Its Lean, its policy and its budget, while it is open."""
+        if self._parts is None:
+            raise InputError("the prover is not open", hint="use it as `with Prover(…) as prover:`")
+        return self._parts
+
+    @property
+    def workers(self) -> int:
+        """How many searches run at once."""
+        return self._open_searcher.pool.size
+
+    @property
+    def modules(self) -> tuple[str, ...]:
+        """What a text may import."""
+        return self._modules
 
     # ------------------------------------------------------------------------ inside
 
@@ -103,29 +151,43 @@ class Prover:
         self._searcher = await self._stack.enter_async_context(
             parts.opened(gate_of(trust=self.config.trust))
         )
+        self._parts = parts
 
     async def _close(self) -> None:
-        stack, self._stack, self._searcher = self._stack, None, None
+        stack, self._stack, self._searcher, self._parts = self._stack, None, None, None
         if stack is not None:
             await stack.aclose()
 
-    async def _prove(self, given: Given) -> Result:
-        if self._searcher is None:
-            raise InputError("the prover is not open", hint="use it as `with Prover(…) as prover:`")
+    async def _prove(
+        self,
+        given: Given,
+        budget: Budget | None = None,
+        seed: int | None = None,
+        events: EventSink = ignore,
+    ) -> Result:
+        searcher = self._open_searcher
+        if budget is not None:
+            searcher = replace(searcher, budget=budget)
         task = given if isinstance(given, Task) else task_of(given)
         try:
             refuse_danger(task, trust=self.config.trust)
-            self._refuse_imports(task)
-            return result_of(task, await attempt(self._searcher, task, self.config.seed))
+            checking.refuse_absent(task.source.imports, self._modules)
+            seed = self.config.seed if seed is None else seed
+            return result_of(task, await attempt(searcher, task, seed, events))
         except StatementError as error:
             return refused(task, error)
+
+    async def _check(self, text: str, against: str | None, seconds: float) -> Checked:
+        judges = self._open_searcher.judges
+        about = (self.parts.lean.toolchain.label, self._modules)
+        return await checking.check_in(judges, text, against, seconds, about)
 
     async def _prove_many(self, given: Sequence[Given]) -> list[Result]:
         if isinstance(given, str | Path):
             raise InputError("prove_many got a single statement", hint="give it a list")
         tasks = [one if isinstance(one, Task) else task_of(one) for one in given]
         for task in tasks:  # refuse bad input before anything is searched
-            self._refuse_imports(task)
+            checking.refuse_absent(task.source.imports, self._modules)
         running = [asyncio.ensure_future(self._prove(task)) for task in tasks]
         try:
             return list(await asyncio.gather(*running))
@@ -134,13 +196,11 @@ class Prover:
                 one.cancel()
             await asyncio.gather(*running, return_exceptions=True)
 
-    def _refuse_imports(self, task: Task) -> None:
-        absent = [module for module in task.source.imports if module not in self._modules]
-        if absent:
-            raise InputError(
-                f"the text imports {', '.join(absent)}, which this prover did not load",
-                hint=f"Prover(imports={[*self.config.imports, *absent]!r})",
-            )
+    @property
+    def _open_searcher(self) -> Searcher:
+        if self._searcher is None:
+            raise InputError("the prover is not open", hint="use it as `with Prover(…) as prover:`")
+        return self._searcher
 
     @property
     def _thread(self) -> Loop:

@@ -1,4 +1,4 @@
-"""`burn-qed serve`: parts of the prover as servers."""
+"""`burn-qed serve`: the prover, and parts of it, as servers."""
 
 from __future__ import annotations
 
@@ -11,20 +11,22 @@ from typing import Annotated
 import typer
 
 from burnqed.cli import tables
+from burnqed.cli.commands.serve_prove import prove_command
 from burnqed.cli.options import JsonOption, configured
 from burnqed.core.stopping import Stopping
 from burnqed.policy.models.strict import need_libraries
 from burnqed.prover import policies
 from burnqed.prover.config import EncoderConfig
 
-app = typer.Typer(no_args_is_help=True, help="Serve a model to other processes and machines.")
+app = typer.Typer(no_args_is_help=True, help="Serve the prover or a model to other programs.")
+app.command("prove")(prove_command)
 
 _LOOK_SECONDS = 0.2  # between two checks whether to stop
 
 
 @app.callback()
 def options() -> None:
-    """Serve a model to other processes and machines."""
+    """Serve the prover or a model to other programs."""
 
 
 @app.command("encode")

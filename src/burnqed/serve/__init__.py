@@ -1,0 +1,1 @@
+"""A prover that other programs ask: one warm pool of Leans, behind HTTP."""

@@ -1,0 +1,189 @@
+"""The engine: requests as values in, answers as values out, over one prover that stays warm.
+
+It knows nothing of HTTP. A request runs as a job, in a task of its own, so that whoever waits for it
+can leave: cancelling a job kills the Lean that works for it, and the pool starts another one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+from importlib.metadata import version
+from typing import Any, Self, TypeVar
+
+from burnqed.core.errors import InfrastructureError, InputError, PoolClosed
+from burnqed.lean.source_file import decoded
+from burnqed.prover.results import NotFound, Proved, Statistics
+from burnqed.prover.task import Task
+from burnqed.prover.warm import Prover
+from burnqed.search.events import Event, EventSink, Started, ignore
+from burnqed.serve.answers import CheckAnswer, Health, ProveAnswer, of_checked, of_result
+from burnqed.serve.config import ServeConfig
+from burnqed.serve.requests import CheckRequest, ProveRequest
+from burnqed.serve.turns import Turns
+
+T = TypeVar("T")
+Number = TypeVar("Number", int, float)
+
+# What a request may take besides its search: its text is compiled, and its proof judged.
+BESIDES_SEARCH = 60.0
+_PROBE = "True"
+
+
+class Engine:
+    """`async with Engine(config) as engine: answer = await engine.prove(request)`."""
+
+    def __init__(self, config: ServeConfig) -> None:
+        if config.trust:
+            raise InputError(
+                "a server cannot trust its texts", hint="leave out trust: anybody may send one"
+            )
+        self.config = config
+        self._prover = Prover(config)
+        self._jobs: set[asyncio.Task[Any]] = set()
+        self._ending = False
+
+    async def __aenter__(self) -> Self:
+        """Start the Leans, and prove something with them: what is open works."""
+        await self._prover.__aenter__()
+        try:
+            found = await self._prover.prove_async(_PROBE)
+            if not isinstance(found, Proved):
+                raise InfrastructureError(
+                    f"the prover does not even prove {_PROBE}: {found.said}",
+                    hint="burn-qed doctor looks for what is wrong",
+                )
+        except BaseException:
+            await self._prover.__aexit__()
+            raise
+        self._turns = Turns(self._prover.workers, self.config.queue)
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        """Cancel what runs, and end the Leans."""
+        self._ending = True
+        for job in self._jobs:
+            job.cancel()
+        await asyncio.gather(*self._jobs, return_exceptions=True)
+        await self._prover.__aexit__()
+
+    # ------------------------------------------------------------------------------ requests
+
+    async def prove(self, asked: ProveRequest, events: EventSink = ignore) -> ProveAnswer:
+        """Search and judge. Cancelling it frees its place and its Lean.
+
+        Raises `Busy`, `InputError`, and `InfrastructureError` where nothing is known.
+        """
+        text = self._text(asked.text)
+        nodes = _within("nodes", asked.nodes, self.config.nodes)
+        seconds = _within("seconds", asked.seconds, self.config.seconds)
+        places = text.count("sorry")  # at most: each is searched for by a Lean of its own
+        rounds = max(1, -(-places // self._turns.places))
+
+        async def work() -> ProveAnswer:
+            task = await asyncio.to_thread(Task, text)  # reading long texts keeps a thread busy
+            # The `sorry`s of a text share the time.
+            own = self._prover.parts.budget
+            budget = replace(own, nodes=nodes, seconds=seconds / rounds)
+            heard = _Heard(events)
+            try:
+                async with asyncio.timeout(seconds + BESIDES_SEARCH):
+                    found = await self._prover.prove_async(
+                        task, budget=budget, seed=asked.seed, events=heard
+                    )
+            except TimeoutError:
+                return of_result(NotFound(statement=text, limit="seconds", statistics=heard.spent))
+            return of_result(found)
+
+        return await self._job(work, places)
+
+    async def check(self, asked: CheckRequest) -> CheckAnswer:
+        """The judge's verdicts. Raises as `prove` does, and `RequestTimeout` without a verdict."""
+        text = self._text(asked.text)
+        against = None if asked.against is None else self._text(asked.against)
+        seconds = _within("seconds", asked.seconds, self.config.seconds)
+
+        async def work() -> CheckAnswer:
+            return of_checked(await self._prover.check_async(text, against, seconds))
+
+        return await self._job(work)
+
+    def health(self) -> Health:
+        parts, turns, config = self._prover.parts, self._turns, self.config
+        return Health(
+            status="ending" if self._ending else "ok", version=version("burn-qed"),
+            toolchain=parts.lean.toolchain.label, modules=self._prover.modules,
+            policy=parts.policy.choice.kind, model=parts.policy.choice.model,
+            workers=self._prover.workers, running=turns.running, waiting=turns.waiting,
+            most_waiting=turns.most_waiting, most_nodes=config.nodes, most_seconds=config.seconds,
+            most_text_bytes=config.text_bytes,
+        )  # fmt: skip
+
+    # -------------------------------------------------------------------------------- inside
+
+    async def _job(self, work: Callable[[], Awaitable[T]], width: int = 1) -> T:
+        """Do the work in its turn, in a task that ends with the engine or with whoever waits."""
+        if self._ending:
+            raise PoolClosed("the server is stopping")
+
+        async def in_turn() -> T:
+            async with self._turns.turn(width):
+                return await work()
+
+        job = asyncio.create_task(in_turn())
+        self._jobs.add(job)
+        job.add_done_callback(self._jobs.discard)
+        try:
+            await asyncio.wait({job})
+        except asyncio.CancelledError:
+            job.cancel()
+            await asyncio.wait({job})  # its place is free once its Lean is gone
+            raise
+        if job.cancelled():
+            raise PoolClosed("the server is stopping")
+        return job.result()
+
+    def _text(self, given: str) -> str:
+        size, most = len(given.encode()), self.config.text_bytes
+        if size > most:
+            raise InputError(
+                f"the text has {size} bytes, at most {most} are allowed",
+                hint="send less at once; --text-bytes of the server raises the limit",
+            )
+        try:
+            return decoded(given.encode())
+        except InputError as error:
+            raise InputError(f"the text {error.message}", hint=error.hint) from error
+
+
+class _Heard:
+    """Passes the events of a job's searches on, to know what they have spent."""
+
+    def __init__(self, events: EventSink) -> None:
+        self._events = events
+        self._started: list[Started] = []
+
+    def __call__(self, event: Event) -> None:
+        if isinstance(event, Started):
+            self._started.append(event)
+        self._events(event)
+
+    @property
+    def spent(self) -> Statistics:
+        return Statistics(
+            nodes=sum(one.meter.nodes for one in self._started),
+            states=sum(len(one.tree.nodes) for one in self._started),
+            seconds=max((one.meter.seconds for one in self._started), default=0.0),
+        )
+
+
+def _within(name: str, asked: Number | None, most: Number) -> Number:
+    if asked is None:
+        return most
+    if asked > most:
+        raise InputError(
+            f"{name} is {asked:g}, at most {most:g} are allowed",
+            hint=f"ask for less; --{name} of the server raises the limit",
+        )
+    return asked

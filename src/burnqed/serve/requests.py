@@ -1,0 +1,43 @@
+"""What a request may say. The structs are the format: names, bounds and descriptions."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import msgspec
+from msgspec import Meta
+
+Text = Annotated[str, Meta(min_length=1)]
+
+
+class ProveRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Prove a statement, or the `sorry`s of a text."""
+
+    text: Annotated[
+        Text, Meta(description="A proposition, a `theorem … : …`, or a Lean text with `sorry`s.")
+    ]
+    nodes: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Most states at which tactics are tried, for each theorem or `sorry`."),
+    ] = None
+    seconds: Annotated[
+        Annotated[float, Meta(ge=0.1)] | None,
+        Meta(description="Most seconds of search. The `sorry`s of a text share them."),
+    ] = None
+    seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="The same seed, the same search.")] = 0
+
+
+class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Have the judge check a text."""
+
+    text: Annotated[Text, Meta(description="Lean source with theorems and their proofs.")]
+    against: Annotated[
+        Text | None,
+        Meta(
+            description="Theorems that end in `sorry`, which the text must prove exactly. It may not "
+            "run code either."
+        ),
+    ] = None
+    seconds: Annotated[
+        Annotated[float, Meta(ge=1)] | None, Meta(description="Time limit for the verdict.")
+    ] = None
