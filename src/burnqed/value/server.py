@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import socket
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -30,7 +29,8 @@ from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from burnqed.core.errors import BurnQedError, InputError
+from burnqed.core.errors import BurnQedError
+from burnqed.core.listening import listening, url_of
 from burnqed.value.embeddings import Encoder
 from burnqed.value.encoder import Embeddings
 from burnqed.value.passes import Passes, TooManyWaiting
@@ -40,7 +40,6 @@ MOST_TEXTS = 4096  # in a request
 _SILENCE = 60.0  # seconds that a client may take to send a part
 _LOADING, _BUSY = 5, 1  # seconds after which a client should retry
 _FEW = 16  # embeddings that are serialised at once; more take long, so a thread does it
-_BACKLOG = 128  # connections that wait to be accepted
 _PROBE = "⊢ True"
 _KEYS = ("text", "texts", "input")
 
@@ -67,8 +66,8 @@ class EncodeServer:
         self.ending = False
         self._answering = 0
         self._changed = threading.Condition()
-        self._socket = _listening(host, port)
-        self._address: tuple[str, int] = self._socket.getsockname()[:2]
+        self._socket = listening(host, port)
+        self.url = url_of(self._socket)
         config = uvicorn.Config(
             self._app(), http="h11", ws="none", lifespan="off", log_config=None, access_log=False,
             log_level="critical",  # errors go to the client
@@ -78,11 +77,6 @@ class EncodeServer:
             target=self._http.run, args=([self._socket],), name="serve", daemon=True
         )
         self._thread.start()
-
-    @property
-    def url(self) -> str:
-        host, port = self._address
-        return f"http://[{host}]:{port}" if ":" in host else f"http://{host}:{port}"
 
     def use(self, encoder: Encoder) -> None:
         """Answer with this encoder, after a test. Raises if it makes no embedding."""
@@ -204,20 +198,6 @@ class _Encode:
         """The answer. Its numbers equal the embeddings to the last bit."""
         found = rows.tolist()
         return self._server.say(200, found if key is None else {"embeddings": found, "encoder": key})
-
-
-def _listening(host: str, port: int) -> socket.socket:
-    family = socket.AF_INET6 if ":" in host else socket.AF_INET
-    try:
-        listening = socket.create_server((host, port), family=family, backlog=_BACKLOG)
-    except (OSError, OverflowError) as error:
-        raise InputError(
-            f"cannot listen on {host}, port {port}: {error}",
-            hint="give another --port (0 takes a free one), or a --host of this machine",
-        ) from error
-    # Connections inherit this: otherwise a body waits 40 ms for the acknowledgement of its headers.
-    listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listening
 
 
 async def _body(request: Request) -> bytes:
