@@ -1,6 +1,6 @@
 """Lanes: which tests run when, and what each left out.
 
-    check   what needs neither Lean nor torch nor a network
+    check   what needs neither Lean nor torch nor a network nor a browser
     test    everything that a change must not break
     soak    what takes long
 
@@ -25,7 +25,8 @@ import pytest
 from burnqed.policy.models import cpu
 from tests.children import sitecustomize as children
 
-_LEAVES_OUT = {"check": ("soak", "network", "lean", "torch"), "test": ("soak",), "soak": ()}
+_LEAVES_OUT = {"check": ("soak", "network", "lean", "torch", "browser"), "test": ("soak",), "soak": ()}
+_MARKED = {"toolchain": "lean", "chromium": "browser"}  # who asks for the first needs the second
 _TORCH = "imports torch"
 _KEPT = pytest.StashKey["Lane"]()
 
@@ -150,8 +151,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     kept: list[pytest.Item] = []
     left: list[pytest.Item] = []
     for item in items:
-        if "toolchain" in getattr(item, "fixturenames", ()):
-            item.add_marker("lean")
+        for fixture, mark in _MARKED.items():
+            if fixture in getattr(item, "fixturenames", ()):
+                item.add_marker(mark)
         why = lane.why_not(item)
         lane.left.update([why] if why else [])
         (left if why else kept).append(item)

@@ -33,7 +33,8 @@ HEAVY = {
     "torch", "transformers", "peft", "accelerate", "ray", "httpx", "pyarrow", "matplotlib",
     "starlette", "uvicorn",
 }  # fmt: skip
-EXTRA = HEAVY - {"pyarrow", "matplotlib"}  # not even installed by a plain install
+PLAIN = {"pyarrow", "matplotlib", "starlette", "uvicorn"}  # of these, what a plain install brings
+EXTRA = HEAVY - PLAIN
 
 
 def modules() -> list[Path]:

@@ -86,14 +86,3 @@ def test_what_is_wrong_is_told_before_lean_is_set_up(monkeypatch: pytest.MonkeyP
     monkeypatch.setenv("BURN_QED_TOKEN", "short")
     assert "less than 16" in burn_qed("serve", "prove", "--port", "0", code=2).stderr
     assert "--trust" not in burn_qed("serve", "prove", "--help").stdout
-
-
-def test_without_its_packages_the_fix_is_told() -> None:
-    code = "import sys; sys.modules['uvicorn'] = None; from burnqed.cli.main import main; main()"
-    out = subprocess.run(
-        [sys.executable, "-c", code, "serve", "prove"],
-        capture_output=True, text=True, timeout=60, check=False,
-    )  # fmt: skip
-    assert out.returncode == 3
-    assert "pip install 'burn-qed[serve]'" in out.stderr
-    assert "Traceback" not in out.stderr

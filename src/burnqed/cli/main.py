@@ -33,6 +33,7 @@ from burnqed.cli.commands import (
     status,
     summary,
     train,
+    web,
 )
 from burnqed.core import screen
 from burnqed.core.errors import BurnQedError
@@ -64,6 +65,7 @@ app.command("summary")(summary.summary_command)
 app.command("eval")(eval.eval_command)
 app.command("compare")(compare.compare_command)
 app.command("report")(report.report_command)
+app.command("web")(web.web_command)
 app.command("model")(model.model_command)
 app.command("embed")(embed.embed_command)
 app.command("export")(export.export_command)

@@ -247,6 +247,26 @@ def iter_rows(directory: Path, on_problem: OnProblem = warn) -> Iterator[StepRow
     return to_rows(iter_steps(directory, NAMES, on_problem))
 
 
+def theorem_rows(directory: Path, theorem: str, on_problem: OnProblem = warn) -> list[StepRow]:
+    """The steps of one theorem. Only the parts that have it are read."""
+    for path in _parts(directory):
+        try:
+            with _reading(path) as end:
+                names = {record.theorem for record in read_footer(end).records()}
+        except CorruptError:
+            names = {theorem}  # its rows may still be there
+        if theorem not in names:
+            continue
+        file, groups = _open(path, on_problem)
+        found: list[pa.Table] = []
+        for batch in file.iter_batches(row_groups=groups) if file is not None else ():
+            own = batch.filter(pc.equal(batch.column("theorem"), theorem))
+            found += [with_columns(own)] if own.num_rows else []
+        if found:
+            return list(to_rows(found))
+    return []
+
+
 def _parts(directory: Path) -> list[Path]:
     if not directory.is_dir():
         raise InputError(f"{directory} is not a directory of trajectories")

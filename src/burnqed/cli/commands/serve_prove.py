@@ -8,7 +8,6 @@ import msgspec
 import typer
 
 from burnqed.cli.options import JsonOption, configured
-from burnqed.core.errors import SetupError
 from burnqed.core.listening import is_local, listen
 from burnqed.core.stopping import Stopping
 from burnqed.lean.pool import run_sync
@@ -18,7 +17,6 @@ from burnqed.serve.answers import Health
 from burnqed.serve.config import ServeConfig
 
 PORT = 8200
-SERVE = "pip install 'burn-qed[serve]'"
 
 
 @configured(ServeConfig, without=("trust",))
@@ -55,11 +53,8 @@ def prove_command(
     Exit codes: 2 bad input, 3 Lean failed, 130 or 143 stopped by a signal. What runs then is stopped,
     and its clients get 503.
     """
-    try:
-        from burnqed.serve.guard import token_from_environment
-        from burnqed.serve.server import serve
-    except ImportError as error:
-        raise SetupError(f"a server needs a package: {error}", hint=SERVE) from error
+    from burnqed.serve.guard import token_from_environment  # these load starlette and uvicorn
+    from burnqed.serve.server import serve
 
     with listen(host, port) as listening:
         token = token_from_environment(needed=not is_local(listening))

@@ -1,0 +1,178 @@
+"""The page's server: files of the page, and what it asks for as JSON. Everything only reads.
+
+    GET /api/runs                              the runs, with their state
+    GET /api/runs/RUN                          one run: settings and figures
+    GET /api/runs/RUN/theorems                 its theorems
+    GET /api/runs/RUN/theorems/THEOREM         one of them: statement, outcome, proof
+    GET …/THEOREM/tree                         its search tree
+    GET …/THEOREM/state?node=N                 a state of it, and what was tried there
+    GET …/THEOREM/find?q=TEXT                  the states where a text occurs
+
+RUN and THEOREM are ids from the lists; no path is ever taken from a URL. `?attempt=K` chooses one of
+several attempts. A request that gets no answer gets {"error": …, "hint": …}.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import asdict
+from importlib import resources
+from importlib.resources.abc import Traversable
+from pathlib import Path
+from typing import Any
+
+from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
+from starlette.middleware import Middleware
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from burnqed.core.errors import BurnQedError, InputError
+from burnqed.web import attempts
+from burnqed.web.attempts import Attempt
+from burnqed.web.guard import Guard
+from burnqed.web.overview import overview
+from burnqed.web.runs import Found, Run, find_runs
+from burnqed.web.theorems import list_theorems
+
+LONGEST_QUERY = 200  # characters that are searched for
+_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
+
+
+def app_of(root: Path, host: str) -> Starlette:
+    """The application that shows the runs at a folder."""
+    shown = _Shown(root)
+    files = dict(_files(resources.files("burnqed.web").joinpath("static")))
+    theorem = "/api/runs/{run}/theorems/{theorem}"
+    routes = [
+        Route("/api/runs", shown.runs),
+        Route("/api/runs/{run}", shown.run),
+        Route("/api/runs/{run}/theorems", shown.theorems),
+        Route(theorem, shown.of_attempt(lambda attempt, _: attempts.about(attempt))),
+        Route(f"{theorem}/tree", shown.of_attempt(lambda attempt, _: attempts.tree(attempt))),
+        Route(f"{theorem}/state", shown.of_attempt(_state)),
+        Route(f"{theorem}/find", shown.of_attempt(_matches)),
+        *(Route(f"/{name}", _serving(content, kind)) for name, (content, kind) in files.items()),
+        Route("/", _serving(*files["index.html"])),
+    ]
+    app = Starlette(
+        routes=routes,
+        middleware=[Middleware(Guard, host=host)],
+        exception_handlers={BurnQedError: _refused, HTTPException: _missing, Exception: _failed},
+    )
+    app.router.redirect_slashes = False
+    return app
+
+
+class _Shown:
+    """The runs at a folder. They are looked for again whenever the list is asked for."""
+
+    def __init__(self, root: Path) -> None:
+        self._root = root
+        self._found = Found({})
+
+    def runs(self, _request: Request) -> Response:
+        self._found = find_runs(self._root)
+        runs = [_line(run) for run in self._found.runs.values()]
+        return _json({"runs": runs, "problems": self._found.problems})
+
+    def run(self, request: Request) -> Response:
+        run = self._run(request)
+        inner = [_line(one) for one in self._found.runs.values() if one.parent == run.id]
+        return _json({**_line(run), **overview(run), "runs": inner})
+
+    def theorems(self, request: Request) -> Response:
+        return _json(asdict(list_theorems(self._run(request))))
+
+    def of_attempt(self, answer: Callable[[Attempt, Request], Any]) -> Callable[[Request], Response]:
+        """An answer about the attempt that a request names."""
+
+        def answered(request: Request) -> Response:
+            number = _number(request, "attempt") if "attempt" in request.query_params else None
+            attempt = attempts.find_attempt(self._run(request), request.path_params["theorem"], number)
+            if attempt is None:
+                raise HTTPException(404, "the run has no such theorem, or no such attempt at it")
+            return _json(answer(attempt, request))
+
+        return answered
+
+    def _run(self, request: Request) -> Run:
+        wanted = request.path_params["run"]
+        if wanted not in self._found.runs:
+            self._found = find_runs(self._root)  # it may be new
+        run = self._found.runs.get(wanted)
+        if run is None or not run.path.is_dir():
+            raise HTTPException(404, "there is no such run")
+        return run
+
+
+def _line(run: Run) -> dict[str, Any]:
+    return {
+        "id": run.id,
+        "name": run.name,
+        "command": run.command,
+        "state": run.state,
+        "parent": run.parent,
+        "theorems": run.manifest.get("theorems"),
+        "nodes": run.manifest.get("nodes"),
+        "changed": run.changed,
+    }
+
+
+def _state(attempt: Attempt, request: Request) -> Any:
+    return attempts.state(attempt, _number(request, "node"))
+
+
+def _matches(attempt: Attempt, request: Request) -> Any:
+    text = request.query_params.get("q", "")
+    if not 0 < len(text) <= LONGEST_QUERY:
+        raise InputError(f"q must be a text of 1 to {LONGEST_QUERY} characters")
+    return {"nodes": attempts.matches(attempt, text)}
+
+
+def _number(request: Request, name: str) -> int:
+    text = request.query_params.get(name, "")
+    if not (text.isascii() and text.isdecimal() and len(text) < 10):
+        raise InputError(f"{name} must be a number")
+    return int(text)
+
+
+# ------------------------------------------------------------------------------------- answers
+
+
+def _json(content: Any, status: int = 200) -> Response:
+    # ASCII, because names may hold characters that UTF-8 does not have.
+    body = json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
+    return Response(body, status, media_type="application/json")
+
+
+def _refused(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, BurnQedError)
+    status = 400 if isinstance(error, InputError) else 500
+    return _json({"error": error.message, "hint": error.hint}, status)
+
+
+def _missing(_request: Request, error: Exception) -> Response:
+    assert isinstance(error, HTTPException)
+    return _json({"error": error.detail, "hint": ""}, error.status_code)
+
+
+def _failed(_request: Request, error: Exception) -> Response:
+    return _json({"error": f"{type(error).__name__}: {error}", "hint": ""}, 500)
+
+
+def _files(folder: Traversable, above: str = "") -> list[tuple[str, tuple[bytes, str]]]:
+    """The page's files by name. They are read once, so a request can name no other file."""
+    found: list[tuple[str, tuple[bytes, str]]] = []
+    for one in folder.iterdir():
+        if one.is_dir():
+            found += _files(one, f"{above}{one.name}/")
+        elif (kind := _TYPES.get(Path(one.name).suffix)) is not None:
+            found.append((f"{above}{one.name}", (one.read_bytes(), kind)))
+    return found
+
+
+def _serving(content: bytes, kind: str) -> Callable[[Request], Response]:
+    return lambda _request: Response(content, media_type=f"{kind}; charset=utf-8")

@@ -1,0 +1,73 @@
+// Elements made from data. Text only ever becomes text: nothing here reads markup.
+
+// Characters that would act on what is around them (control and format characters, line separators,
+// halves of pairs) are written as escapes, in a style of their own. Line breaks and tabs stay.
+const HIDDEN = /(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
+const HIDDEN_RUNS = /((?:(?![\n\t])[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}])+)/u;
+
+function escaped(text) {
+  let written = "";
+  for (let i = 0; i < text.length; i++) {
+    written += "\\u" + text.charCodeAt(i).toString(16).padStart(4, "0");
+  }
+  return written;
+}
+
+/** The text with its invisible characters written out. */
+export function visible(text) {
+  return HIDDEN.test(text)
+    ? text.split(HIDDEN_RUNS).map((part, i) => (i % 2 ? escaped(part) : part)).join("")
+    : text;
+}
+
+/** Nodes for a text from a file or from Lean. */
+export function words(text) {
+  if (!HIDDEN.test(text)) return [document.createTextNode(text)];
+  return text.split(HIDDEN_RUNS).filter(Boolean).map((part) =>
+    HIDDEN.test(part) ? h("span", { class: "escape" }, escaped(part)) : document.createTextNode(part));
+}
+
+/** An element: `h("a", {class: "x", href: "#"}, "text", child, …)`. Functions are event listeners. */
+export function h(name, attributes = {}, ...children) {
+  const element = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(key, value);
+    else if (value === true) element.setAttribute(key, "");
+    else if (value !== false && value !== null && value !== undefined) element.setAttribute(key, value);
+  }
+  append(element, children);
+  return element;
+}
+
+function append(element, children) {
+  for (const child of children.flat(Infinity)) {
+    if (child === null || child === undefined || child === false) continue;
+    if (child instanceof Node) element.append(child);
+    else element.append(...words(String(child)));
+  }
+}
+
+export function fill(element, ...children) {
+  element.replaceChildren();
+  append(element, children);
+  return element;
+}
+
+/** Lean text in coloured pieces, as the server sends it: [kind, text]. */
+export function lean(pieces, name = "code") {
+  return h(name, { class: "lean", dir: "ltr" }, pieces.map(([kind, text]) =>
+    kind ? h("span", { class: `lean-${kind}` }, text) : words(text)));
+}
+
+/** A table with a caption that is read out; columns are [title, class]. */
+export function table(caption, columns, rows) {
+  return h("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    h("table", {}, h("caption", { class: "unseen" }, caption),
+      h("thead", {}, h("tr", {}, columns.map(([title, kind]) => h("th", { scope: "col", class: kind }, title)))),
+      h("tbody", {}, rows)));
+}
+
+/** What is said to those who listen instead of looking. */
+export function say(text) {
+  document.getElementById("said").textContent = visible(text);
+}

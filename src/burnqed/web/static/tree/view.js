@@ -1,0 +1,361 @@
+// The tree on the page: zoom, fold, search, a slider over time, and the keyboard.
+
+import { ask } from "../api.js";
+import { fill, h, say, visible } from "../dom.js";
+import { seconds, several } from "../words.js";
+import { Picture } from "./canvas.js";
+import { STATUS, foldedAtFirst, layout, statusAt } from "./layout.js";
+import { showNode } from "./node.js";
+
+const SMALLEST = 0.005, LARGEST = 2.5, LEGIBLE = 0.6, MARGIN = 16;
+const AT_FIRST = 60; // items that are unfolded when a large tree is opened
+
+export function treeView(path, attempt, tree, signal) {
+  tree.edges.forEach((edge, number) => (edge.number = number));
+  const view = new TreeView(path, attempt, tree, signal);
+  return { content: view.content, shown: () => view.shown() };
+}
+
+class TreeView {
+  #path; #attempt; #tree; #signal; #picture; #folded = new Set(); #asked = new AbortController();
+  #matches = new Set(); #found = []; #at = -1; #moment; #plan; #selected;
+
+  constructor(path, attempt, tree, signal) {
+    this.#path = path;
+    this.#attempt = attempt;
+    this.#tree = tree;
+    this.#signal = signal;
+    this.#moment = tree.moments.at(-1) ?? 0;
+    this.#make();
+    this.#folded = foldedAtFirst(tree, AT_FIRST);
+    this.#plan = layout(tree, this.#folded);
+    this.#selected = this.#plan.items[0];
+    signal.addEventListener("abort", () => this.#asked.abort());
+  }
+
+  // ------------------------------------------------------------------------------------ elements
+
+  #make() {
+    const button = (name, title, click) => h("button", { type: "button", title, "aria-label": title, click }, name);
+    this.canvas = h("canvas", { "aria-hidden": "true" });
+    this.item = h("div", { role: "treeitem", id: "tree-item", class: "unseen", "aria-selected": "true" });
+    this.box = h("div", {
+      class: "tree", role: "tree", tabindex: "0", "aria-label": "Search tree", "aria-describedby": "tree-keys",
+      "aria-activedescendant": "tree-item",
+    }, this.canvas, this.item);
+    this.panel = h("section", { class: "panel", "aria-label": "State", tabindex: "0" });
+    this.query = h("input", { type: "search", id: "tree-search", maxlength: "200", placeholder: "goal, tactic or answer",
+      autocomplete: "off", spellcheck: "false" });
+    this.result = h("output", { for: "tree-search" });
+    const { moments } = this.#tree;
+    this.slider = h("input", { type: "range", id: "tree-time", min: "0", max: String(moments.length), value: String(moments.length), step: "1" });
+    this.time = h("output", { for: "tree-time" });
+    this.play = button("▶", "Watch it grow", () => this.#playing());
+    this.content = h("section", { class: "search-tree", "aria-label": "The search" },
+      h("h2", {}, "Search tree"),
+      h("div", { class: "bar" },
+        h("form", { role: "search", submit: (event) => { event.preventDefault(); this.#search(); } },
+          h("label", { for: "tree-search" }, "Find "), this.query, h("button", { type: "submit" }, "Next"), this.result),
+        h("div", { class: "buttons" },
+          button("−", "Zoom out", () => this.#zoom(1 / 1.4)), button("+", "Zoom in", () => this.#zoom(1.4)),
+          button("All", "Show all of it", () => this.#fit()),
+          button("Proof", "Fold all but the proof", () => this.#onlyProof()),
+          button("Unfold", "Unfold everything", () => this.#unfold()))),
+      h("div", { class: "bar time" }, this.play, h("label", { for: "tree-time" }, "Time "), this.slider, this.time),
+      h("div", { class: "sides" }, this.box, this.panel),
+      legend(),
+      h("p", { class: "note", id: "tree-keys" }, "Arrow keys move in the tree, right and left also unfold and fold. ",
+        "Enter folds, + and − zoom, 0 shows all of it, n goes to what was found next. Drag to move, turn the wheel to zoom."));
+    this.#listen();
+  }
+
+  #listen() {
+    const { box, canvas } = this, options = { signal: this.#signal };
+    box.addEventListener("keydown", (event) => this.#key(event), options);
+    this.slider.addEventListener("input", () => this.#timed(), options);
+    canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      const { left, top } = canvas.getBoundingClientRect();
+      this.#zoom(Math.exp(-event.deltaY / 400), event.clientX - left, event.clientY - top);
+    }, { ...options, passive: false });
+    const pointers = new Map();
+    let moved = 0;
+    canvas.addEventListener("pointerdown", (event) => {
+      if (!pointers.size) moved = 0;
+      pointers.set(event.pointerId, event);
+      canvas.setPointerCapture(event.pointerId);
+    }, options);
+    canvas.addEventListener("pointermove", (event) => {
+      const before = pointers.get(event.pointerId);
+      if (!before) return;
+      const others = [...pointers.values()].filter((one) => one.pointerId !== event.pointerId);
+      const { left, top } = canvas.getBoundingClientRect();
+      if (others.length) { // two fingers: zoom by their distance
+        const [other] = others;
+        const far = (one) => Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY) || 1;
+        this.#zoom(far(event) / far(before), (event.clientX + other.clientX) / 2 - left, (event.clientY + other.clientY) / 2 - top);
+      }
+      const share = 1 / (1 + others.length);
+      const x = (event.clientX - before.clientX) * share, y = (event.clientY - before.clientY) * share;
+      moved += Math.abs(x) + Math.abs(y);
+      this.#picture.left -= x / this.#picture.scale;
+      this.#picture.top -= y / this.#picture.scale;
+      pointers.set(event.pointerId, event);
+      this.#draw();
+    }, options);
+    const ended = (event) => {
+      if (!pointers.delete(event.pointerId) || moved > 6 || event.type === "pointercancel") return;
+      const { left, top } = canvas.getBoundingClientRect();
+      const item = this.#picture.item(event.clientX - left, event.clientY - top);
+      box.focus({ preventScroll: true });
+      if (item && item === this.#selected) this.#fold(item);
+      else if (item) this.#select(item, false);
+    };
+    for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, ended, options);
+  }
+
+  /** Once it is on the page: only now has the canvas a size. */
+  shown() {
+    this.#picture = new Picture(this.canvas);
+    this.#picture.readColours();
+    const watch = new ResizeObserver(() => { this.#picture.resize(); this.#draw(); });
+    watch.observe(this.canvas);
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    const recolour = () => { this.#picture.readColours(); this.#draw(); };
+    dark.addEventListener("change", recolour);
+    this.#signal.addEventListener("abort", () => { watch.disconnect(); dark.removeEventListener("change", recolour); });
+    this.#picture.resize();
+    this.#picture.left = -MARGIN;
+    this.#picture.top = this.#plan.items[0].y - this.canvas.clientHeight / 2;
+    if (this.#scaleOfAll() > LEGIBLE) this.#fit();
+    this.#timed();
+    this.#select(this.#plan.items[0], false);
+  }
+
+  // -------------------------------------------------------------------------------------- acting
+
+  #draw() {
+    const { items, links } = this.#plan;
+    this.#picture.draw({ items, links, moment: this.#moment, selected: this.#selected, matches: this.#matches });
+  }
+
+  /** Lay it out anew, with the chosen item where it was on the screen. */
+  #layOut() {
+    const { y } = this.#selected, { key } = this.#selected;
+    this.#plan = layout(this.#tree, this.#folded);
+    this.#selected = this.#plan.items.find((one) => one.key === key) ?? this.#plan.items[0];
+    this.#picture.top += this.#selected.y - y;
+    this.#tell();
+    this.#draw();
+  }
+
+  #fold(item) {
+    if (!item.folds) return;
+    if (!this.#folded.delete(item.key)) this.#folded.add(item.key);
+    this.#layOut();
+  }
+
+  #onlyProof() {
+    this.#folded = new Set(layout(this.#tree, new Set()).items
+      .filter((item) => item.folds && !(item.edge ? item.edge.on_proof : item.node.on_proof)).map((item) => item.key));
+    this.#layOut();
+    this.#fit();
+  }
+
+  #unfold() {
+    this.#folded.clear();
+    this.#layOut();
+  }
+
+  #zoom(by, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
+    const picture = this.#picture, before = picture.scale;
+    picture.scale = Math.min(LARGEST, Math.max(SMALLEST, before * by));
+    picture.left += x / before - x / picture.scale;
+    picture.top += y / before - y / picture.scale;
+    this.#draw();
+  }
+
+  #fit() {
+    const { width, height } = this.#plan, { clientWidth, clientHeight } = this.canvas;
+    this.#picture.scale = Math.max(SMALLEST, this.#scaleOfAll());
+    this.#picture.left = (width - clientWidth / this.#picture.scale) / 2;
+    this.#picture.top = (height - clientHeight / this.#picture.scale) / 2;
+    if (width * this.#picture.scale > clientWidth) this.#picture.left = -MARGIN;
+    this.#draw();
+  }
+
+  #scaleOfAll() {
+    const { width, height } = this.#plan, { clientWidth, clientHeight } = this.canvas;
+    return Math.min((clientWidth - 2 * MARGIN) / width, (clientHeight - 2 * MARGIN) / height, 1.2);
+  }
+
+  /** Choose an item: it is told, brought into sight, and its state is shown beside the tree. */
+  #select(item, intoSight = true) {
+    this.#selected = item;
+    if (intoSight) this.#bring(item);
+    this.#tell();
+    this.#draw();
+    this.#asked.abort();
+    this.#asked = new AbortController();
+    const chosen = { node: item.node, tactic: item.edge?.tactic, moment: this.#moment };
+    const go = (id) => this.#go(id);
+    showNode(this.panel, this.#path, this.#attempt, chosen, go, this.#asked.signal);
+  }
+
+  #bring(item) {
+    const picture = this.#picture, { clientWidth, clientHeight } = this.canvas;
+    const wide = clientWidth / picture.scale, high = clientHeight / picture.scale;
+    const room = MARGIN / picture.scale;
+    if (item.x < picture.left + room) picture.left = item.x - room;
+    else if (item.x + item.size.width > picture.left + wide - room) {
+      picture.left = Math.min(item.x - room, item.x + item.size.width - wide + room);
+    }
+    if (item.y - item.size.height < picture.top || item.y + item.size.height > picture.top + high) {
+      picture.top = item.y - high / 2;
+    }
+  }
+
+  /** Show a state, wherever it is: what is folded around it is unfolded, and time goes on to it. */
+  #go(id) {
+    const node = this.#tree.nodes.find((one) => one.id === id);
+    if (!node) return;
+    if (node.seen > this.#moment) this.#setMoment(this.#tree.moments.length);
+    if (!this.#plan.place.get(id)) {
+      this.#folded.clear();
+      this.#layOut();
+    }
+    const item = this.#plan.place.get(id);
+    if (item) this.#select(item);
+  }
+
+  /** The chosen item in words, for those who do not see the picture. */
+  #tell() {
+    const item = this.#selected, { node, edge } = item;
+    const among = item.parent ? item.parent.children : [item];
+    const set = (name, value) => value === null ? this.item.removeAttribute(name) : this.item.setAttribute(name, value);
+    set("aria-level", item.level);
+    set("aria-setsize", among.length);
+    set("aria-posinset", among.indexOf(item) + 1);
+    set("aria-expanded", item.folds ? String(!item.folded) : null);
+    const goal = statusAt(node, this.#moment) === "open" ? "" : visible(node.line);
+    fill(this.item, edge === null
+      ? `State ${node.id}, ${STATUS[statusAt(node, this.#moment)][1]}. ${goal}`
+      : `Tactic ${visible(edge.tactic)}, ${edge.children.length ? `leads to ${several(edge.children.length, "state")}` : "closes the goal"}`);
+  }
+
+  // ---------------------------------------------------------------------------------------- time
+
+  #timed() {
+    const { moments } = this.#tree, at = Number(this.slider.value);
+    this.#moment = at ? moments[at - 1] : -1;
+    const expanded = this.#tree.nodes.filter((node) => node.expanded !== null && node.expanded <= this.#moment).length;
+    const text = at ? `${seconds(this.#moment)}, ${several(expanded, "state")} expanded` : "before the search";
+    this.time.textContent = text;
+    this.slider.setAttribute("aria-valuetext", text);
+    this.#tell();
+    this.#draw();
+  }
+
+  #setMoment(value) {
+    this.slider.value = String(value);
+    this.#timed();
+  }
+
+  /** From here to the end in about eight seconds; from the end, from the beginning. */
+  #playing() {
+    const last = this.#tree.moments.length;
+    if (this.playing) return this.#stopPlaying();
+    if (Number(this.slider.value) >= last) this.#setMoment(0);
+    const step = Math.max(1, Math.round(last / 160));
+    this.playing = setInterval(() => {
+      const next = Math.min(last, Number(this.slider.value) + step);
+      this.#setMoment(next);
+      if (next === last) this.#stopPlaying();
+    }, 50);
+    this.#signal.addEventListener("abort", () => clearInterval(this.playing), { once: true });
+    this.#playLook("❚❚", "Pause");
+  }
+
+  #stopPlaying() {
+    clearInterval(this.playing);
+    this.playing = undefined;
+    this.#playLook("▶", "Watch it grow");
+  }
+
+  #playLook(sign, title) {
+    fill(this.play, sign);
+    this.play.title = title;
+    this.play.setAttribute("aria-label", title);
+  }
+
+  // ------------------------------------------------------------------------------------- finding
+
+  async #search() {
+    const text = this.query.value.trim();
+    if (!text) {
+      this.#matches = new Set();
+      this.#found = [];
+      this.wanted = "";
+      this.result.textContent = "";
+      return this.#draw();
+    }
+    if (text !== this.wanted) {
+      try {
+        const { nodes } = await ask(`${this.#path}/find`, { attempt: this.#attempt, q: text }, this.#signal);
+        this.wanted = text;
+        this.#found = nodes;
+        this.#matches = new Set(nodes);
+        this.#at = -1;
+      } catch (error) {
+        if (error.name !== "AbortError") this.result.textContent = error.message;
+        return;
+      }
+    }
+    this.#next();
+  }
+
+  #next() {
+    if (this.#found.length) {
+      this.#at = (this.#at + 1) % this.#found.length;
+      this.#go(this.#found[this.#at]);
+    }
+    this.result.textContent = this.#found.length ? `${this.#at + 1} of ${several(this.#found.length, "state")}` : "nothing found";
+    say(this.result.textContent);
+    this.#draw();
+  }
+
+  // ------------------------------------------------------------------------------------ keyboard
+
+  #key(event) {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    const { items } = this.#plan, item = this.#selected;
+    const seen = items.filter((one) => one.seen <= this.#moment);
+    const at = seen.indexOf(item);
+    const go = (one) => one && this.#select(one);
+    const keys = {
+      ArrowDown: () => go(seen[at + 1]),
+      ArrowUp: () => go(seen[at - 1]),
+      ArrowRight: () => (item.folded ? this.#fold(item) : go(item.children.find((one) => one.seen <= this.#moment))),
+      ArrowLeft: () => (item.children.length ? this.#fold(item) : go(item.parent)),
+      Home: () => go(items[0]),
+      End: () => go(seen.at(-1)),
+      Enter: () => this.#fold(item),
+      " ": () => this.#fold(item),
+      "+": () => this.#zoom(1.4),
+      "=": () => this.#zoom(1.4),
+      "-": () => this.#zoom(1 / 1.4),
+      0: () => this.#fit(),
+      n: () => this.#next(),
+    };
+    const act = keys[event.key];
+    if (!act) return;
+    event.preventDefault();
+    act();
+  }
+}
+
+function legend() {
+  return h("ul", { class: "legend", "aria-label": "Legend" }, Object.entries(STATUS).map(([status, [mark, meaning]]) =>
+    h("li", {}, h("span", { class: `box ${status}`, "aria-hidden": "true" }, mark), ` ${meaning}`)),
+    h("li", {}, h("span", { class: "box pill", "aria-hidden": "true" }, "∧2"), " a tactic: all states behind it are needed"));
+}

@@ -1,0 +1,99 @@
+"""`burn-qed web`: a process from its first line to its signal, and a run that Lean made."""
+
+from __future__ import annotations
+
+import json
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from burnqed.lean.process import LaunchSpec
+from tests.cli.in_process import burn_qed
+from tests.web import samples
+
+BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
+
+
+@contextmanager
+def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The process, and the line that it printed when it was ready."""
+    command = [BURN_QED, "web", *map(str, arguments)]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stdout is not None
+            yield process, process.stdout.readline()
+        finally:
+            process.kill()
+
+
+def get(url: str, path: str) -> Any:
+    with urllib.request.urlopen(f"{url}{path}", timeout=30) as answer:
+        return json.load(answer)
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_it_shows_runs_until_a_signal(tmp_path: Path, number: signal.Signals, code: int) -> None:
+    samples.write_all(tmp_path)
+    with serving(tmp_path, "--port", "0", "--json") as (process, line):
+        about = json.loads(line)
+        assert about["runs"] == 3
+        assert len(get(about["url"], "/api/runs")["runs"]) == 3
+        with socket.create_connection(("127.0.0.1", int(about["url"].rsplit(":", 1)[1]))):
+            process.send_signal(number)  # somebody who is still connected does not hold it
+            assert process.wait(30) == code
+        assert process.stderr is not None
+        assert process.stderr.read() == ""
+
+
+def test_the_line_says_where_and_what(tmp_path: Path) -> None:
+    samples.write_search(tmp_path / "only", ())
+    with serving(tmp_path / "only", "--port", "0") as (_, line):
+        assert line.startswith("http://127.0.0.1:")
+        assert line.endswith(f"shows 1 run in {tmp_path / 'only'}\n")
+
+
+def test_what_is_wrong_is_told(tmp_path: Path) -> None:
+    assert "there is no folder" in burn_qed("web", tmp_path / "absent", code=2).stderr
+    assert (
+        "cannot listen on 192.0.2.1" in burn_qed("web", tmp_path, "--host", "192.0.2.1", code=2).stderr
+    )
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        told = burn_qed("web", tmp_path, "--port", str(taken.getsockname()[1]), code=2).stderr
+        assert "0 takes a free one" in told
+
+
+def test_a_search_with_lean_can_be_looked_at(tmp_path: Path, lean_launch: LaunchSpec) -> None:
+    index = tmp_path / "theorems.json"
+    conjunction = "∀ p q : Prop, p → q → p ∧ q ∧ p"
+    theorems = [
+        {"name": "both", "statement": conjunction},
+        {"name": "wrong", "statement": "∀ n : Nat, n = n + 1"},
+    ]
+    index.write_text(json.dumps({"name": "two", "theorems": theorems}))
+    small = ("--policy", "portfolio", "--nodes", "6", "--candidates", "6", "--workers", "1")
+    burn_qed("search", index, "--out", tmp_path / "run", *small)
+    with serving(tmp_path, "--port", "0", "--json") as (_, line):
+        url = json.loads(line)["url"]
+        (run,) = get(url, "/api/runs")["runs"]
+        assert run["state"] == "done"
+        both, wrong = get(url, f"/api/runs/{run['id']}/theorems")["lines"]
+        assert (both["outcome"], wrong["outcome"]) == ("proved", "exhausted")
+        path = f"/api/runs/{run['id']}/theorems/{both['id']}"
+        tree = get(url, f"{path}/tree")
+        assert tree["nodes"][0]["on_proof"]
+        state = get(url, f"{path}/state?node=0")
+        assert "".join(text for _, text in state["goals"][0]) == "⊢ ∀ (p q : Prop), p → q → p ∧ q ∧ p"
+        proof = "".join(text for _, text in get(url, path)["proof"])
+        assert conjunction in proof
+        refused = get(url, f"/api/runs/{run['id']}/theorems/{wrong['id']}/state?node=0")["tried"]
+        assert any(one["outcome"] == "rejected" and one["answer"] for one in refused)
