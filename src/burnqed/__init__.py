@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from burnqed.prover.results import Proved as Proved
     from burnqed.prover.results import Refuted as Refuted
     from burnqed.prover.stepping import Lean as Lean
+    from burnqed.prover.trainers import train_joint as train_joint
     from burnqed.prover.trainers import train_policy as train_policy
     from burnqed.prover.trainers import train_ranker as train_ranker
     from burnqed.prover.trainers import train_value as train_value
@@ -44,7 +45,7 @@ _HOMES = {
     "burnqed.prover.config": ("Config",),
     "burnqed.prover.results": ("Failed", "NotFound", "Proved", "Refuted"),
     "burnqed.prover.stepping": ("Lean",),
-    "burnqed.prover.trainers": ("train_policy", "train_ranker", "train_value"),
+    "burnqed.prover.trainers": ("train_joint", "train_policy", "train_ranker", "train_value"),
     "burnqed.prover.warm": ("Prover",),
 }
 _HOME = {name: home for home, names in _HOMES.items() for name in names}
@@ -67,6 +68,7 @@ __all__ = [
     "prove",
     "prove_async",
     "run",
+    "train_joint",
     "train_policy",
     "train_ranker",
     "train_value",

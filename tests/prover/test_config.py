@@ -28,7 +28,7 @@ from burnqed.prover.config import (
     StepConfig,
 )
 from burnqed.prover.policies import Choice, chosen
-from burnqed.training.settings import PolicyTraining, RankerTraining, ValueTraining
+from burnqed.training.settings import JointTraining, PolicyTraining, RankerTraining, ValueTraining
 
 LEAN_ONLY = {"toolchain", "project"}
 # The structs of a command, the settings of them that it leaves out, and the options of its own.
@@ -42,6 +42,7 @@ COMMANDS: dict[str, tuple[tuple[type[msgspec.Struct], ...], set[str], set[str]]]
     "embed": ((EncoderConfig,), set(), {"runs", "out", "model", "url"}),
     "serve encode": ((EncoderConfig,), set(), {"model", "host", "port"}),
     "train policy": ((PolicyTraining,), set(), {"out", "resume"}),
+    "train joint": ((JointTraining,), set(), {"out", "resume"}),
     "train ranker": ((RankerTraining, LeanConfig), {"imports"}, {"out"}),
     "train value": ((ValueTraining, EncoderConfig), set(), {"out", "resume"}),
     "data verify": ((LeanConfig,), set(), {"theorems", "split"}),
@@ -89,7 +90,7 @@ def test_every_setting_has_a_description_and_a_default_that_fits(kind: type[msgs
     settings = settings_of(kind)
     assert all(setting.description.endswith(".") for setting in settings.values())
     given = {name: one.default for name, one in settings.items() if not one.required}
-    needed: dict[str, Any] = {"data": ["run"], "model": "words"}
+    needed: dict[str, Any] = {"data": ["run"], "runs": ["run"], "model": "words"}
     rest = {name: needed[name] for name, one in settings.items() if one.required}
     assert build(kind, {**given, **rest}) == build(kind, rest)
 

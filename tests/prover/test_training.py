@@ -11,10 +11,11 @@ import pytest
 import torch  # noqa: F401  (as of all that loads a training)
 
 from burnqed.prover.training import _as
-from burnqed.training import policy, value
-from burnqed.training.plans import Adapting, Mixture, PolicyPlan, ValuePlan
-from burnqed.training.settings import PolicyTraining, ValueTraining
+from burnqed.training import joint, policy, value
+from burnqed.training.plans import Adapting, JointPlan, Mixture, PolicyPlan, ValuePlan
+from burnqed.training.settings import JointTraining, PolicyTraining, ValueTraining
 
+JOINT = (joint.Job, Mixture, Adapting, JointPlan)
 POLICY = (policy.Job, Mixture, Adapting, PolicyPlan)
 
 
@@ -22,6 +23,7 @@ POLICY = (policy.Job, Mixture, Adapting, PolicyPlan)
     ("settings", "kinds", "others"),
     [
         (PolicyTraining, POLICY, {"extra_data", "lora_alpha", "load", "try_lr", "try_steps"}),
+        (JointTraining, JOINT, {"extra_data", "lora_alpha", "unconditioned"}),
         (ValueTraining, (value.Job, ValuePlan), {"model", "unconditioned"}),
     ],
 )

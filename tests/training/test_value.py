@@ -14,7 +14,8 @@ import torch
 
 from burnqed.core.errors import InputError
 from burnqed.training.plans import ValuePlan
-from burnqed.training.value import Job, Split, split_groups, train_value
+from burnqed.training.siblings import Split, split_groups
+from burnqed.training.value import Job, train_value
 from burnqed.trajectories.store import iter_rows
 from burnqed.value.calibration import read_calibration
 from burnqed.value.groups import Contrast, Contrasts, State, contrasts

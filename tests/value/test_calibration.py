@@ -106,6 +106,14 @@ def test_a_few_theorems_prove_nothing() -> None:
     assert both(groups(2 * FEWEST_THEOREMS, energy=9.0, logprob=-3.0)).verdict == "better"
 
 
+def test_of_equally_good_weights_the_middle_one_is_taken() -> None:
+    """At the edge the energy is right about siblings by a hair, and wrong about anything further."""
+    likely, unlikely = Scored(1.0, 0.0), Scored(0.0, -1.0)
+    found = both([ScoredSiblings(f"t{n}", 1, unlikely, (likely,)) for n in range(20)])
+    assert found.scale == pytest.approx(1.0)
+    assert found.alpha == 0.25, "of all below a half, where the two are even"
+
+
 def test_the_verdict_is_not_that_of_the_theorems_it_was_tuned_on() -> None:
     good, bad = groups(100, energy=2.0, logprob=0.5), groups(100, energy=-2.0, logprob=0.5)
     found = calibrate(good, bad)

@@ -54,9 +54,12 @@ def test_a_name_changes_with_whatever_changes_an_embedding(loaded: Loaded) -> No
         LocalEncoder(replace(loaded, dtype="bfloat16")),
         LocalEncoder(replace(loaded, settings=PromptSettings("proofstep", 96, 8))),
         LocalEncoder(replace(loaded, settings=PromptSettings("colons", 64, 8))),
+        LocalEncoder(replace(loaded, settings=PromptSettings("colons", 96, 8, "core"))),
     ]
     keys = {encoder.name.key for encoder in [LocalEncoder(loaded), *others]}
-    assert len(keys) == 7
+    assert len(keys) == 8
+    asked = [encoder.name.settings for encoder in others[-2:]]
+    assert [one.dialect for one in asked] == ["", "core"], "a search shows what the head has learned"
     with pytest.raises(InputError, match="no layer 2"):
         LocalEncoder(loaded, layer=2)
     longer = LocalEncoder(replace(loaded, settings=PromptSettings("colons", 96, 16)))

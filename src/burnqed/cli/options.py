@@ -37,7 +37,7 @@ _METAVARS = {
     "resume_from": "DIR", "module": "PREFIX", "lean": "PATH", "leandojo": "FILE", "jsonl": "FILE",
     "theorems": "SET", "without": "SET", "unproved": "RUN", "sample": "N", "at_most": "N",
     "state": "TEXT", "tokenizer": "MODEL", "follow": "SOURCE", "source": "SOURCE",
-    "renames": "FILE",
+    "renames": "FILE", "runs": "RUN",
 }  # fmt: skip
 
 

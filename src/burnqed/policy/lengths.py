@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 from burnqed.core.errors import InputError, NetworkError, SetupError
 from burnqed.policy.models import smollm2
-from burnqed.policy.models.names import BEST, exists, is_hub_name
+from burnqed.policy.models.names import POLICY, exists, is_hub_name, left_in
 from burnqed.policy.models.strict import MODELS
 from burnqed.policy.prompt import PromptSettings, prompt_text, start_ids, tactic_of
 
@@ -110,7 +110,7 @@ def _file(name: str) -> Path:
         return smollm2.ensure() / _FILE
     path = Path(name)
     if exists(path):
-        places = (path, path / BEST / _FILE, path / _FILE)
+        places = (path, left_in(path, POLICY) / _FILE, path / _FILE)
         found = next((place for place in places if place.is_file()), None)
         if found is None:
             raise InputError(

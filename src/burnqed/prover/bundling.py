@@ -177,15 +177,17 @@ def _model(given: str) -> Iterator[Item]:
 
 
 def _folder_name(path: Path) -> str:
-    """`nano` for runs/nano/best, runs/nano and nano.gguf."""
+    """`nano` for runs/nano/best, runs/nano, nano.gguf, and what a joint training left in runs/nano."""
     path = path.absolute()
+    if path.name in (names.POLICY, names.VALUE) and path.parent.name == names.BEST:
+        path = path.parent
     return path.parent.name if path.name == names.BEST else path.stem if path.is_file() else path.name
 
 
 def _value(given: Path) -> Item:
     """A value model's head, with the result of its training."""
     directory = given if given.exists() else brought("values", str(given)) or given
-    best = directory / names.BEST if (directory / names.BEST).is_dir() else directory
+    best = names.left_in(directory, names.VALUE)
     read_json(best / "config.json")
     check_whole(best / "model.safetensors")
     name = _checked(_folder_name(best), given)

@@ -12,7 +12,7 @@ from burnqed.core.watching import Quiet, Watcher
 from burnqed.prover import training
 from burnqed.prover.config import EncoderConfig, LeanConfig
 from burnqed.prover.loops import outside
-from burnqed.training.settings import PolicyTraining, RankerTraining, ValueTraining
+from burnqed.training.settings import JointTraining, PolicyTraining, RankerTraining, ValueTraining
 
 Paths = str | Path | Sequence[str | Path]
 Result = dict[str, Any]
@@ -66,6 +66,24 @@ def train_value(
     about = build(EncoderConfig, encoding)
     seen = watcher or Quiet()
     return _whole(outside(lambda: training.train_value(given, Path(out), about, seen, resume=resume)))
+
+
+def train_joint(
+    data: Paths,
+    runs: Paths,
+    out: str | Path,
+    *,
+    resume: bool = False,
+    watcher: Watcher | None = None,
+    **settings: Any,
+) -> Result:
+    """Train a policy and its value model together, and return the content of result.json.
+
+    `data` are pairs, and `runs` are searches with siblings. The settings are those of `JointTraining`.
+    """
+    given = build(JointTraining, {**settings, "data": _paths(data), "runs": _paths(runs)})
+    seen = watcher or Quiet()
+    return _whole(outside(lambda: training.train_joint(given, Path(out), seen, resume=resume)))
 
 
 def _paths(given: Paths) -> list[Path]:

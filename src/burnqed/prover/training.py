@@ -18,8 +18,8 @@ from burnqed.prover import leans, policies, sets
 from burnqed.prover.config import EncoderConfig, LeanConfig
 from burnqed.prover.policies import Warn
 from burnqed.training import plans
-from burnqed.training.plans import Adapting, Method, Mixture, PolicyPlan, Sweep, ValuePlan
-from burnqed.training.settings import PolicyTraining, RankerTraining, ValueTraining
+from burnqed.training.plans import Adapting, JointPlan, Method, Mixture, PolicyPlan, Sweep, ValuePlan
+from burnqed.training.settings import JointTraining, PolicyTraining, RankerTraining, ValueTraining
 
 if TYPE_CHECKING:  # it loads torch
     from burnqed.value.embeddings import Encoder
@@ -47,6 +47,25 @@ def train_policy(given: PolicyTraining, out: Path, watcher: Watcher, *, resume: 
         plan=_as(PolicyPlan, given, lr=lr), sweep=Sweep(given.try_lr, given.try_steps),
     )  # fmt: skip
     return policy.train_policy(job, out, watcher, resume=resume)
+
+
+def train_joint(given: JointTraining, out: Path, watcher: Watcher, *, resume: bool) -> Result | None:
+    """Train a policy and its value model into a directory; None when it was stopped before its end."""
+    check_out(out)
+    nano = given.base == plans.NANO
+    method = _method(given.method, nano, nf4=False)
+    if given.prompt is not None:
+        PromptSettings(format=given.prompt)  # it refuses an unknown one
+    need_libraries("accelerate", "peft")
+    from burnqed.training import joint
+
+    lr = given.lr if given.lr is not None else plans.NANO_LR if nano else JointPlan().lr
+    job = _as(
+        joint.Job, given, extra=given.extra_data, mixture=_as(Mixture, given),
+        adapting=_as(Adapting, given, method=method, alpha=given.lora_alpha),
+        plan=_as(JointPlan, given, lr=lr), conditioned=not given.unconditioned,
+    )  # fmt: skip
+    return joint.train_joint(job, out, watcher, resume=resume)
 
 
 def _method(given: Method | None, nano: bool, nf4: bool) -> Method:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from burnqed.core.errors import InputError
 from burnqed.core.ports import Value
 from burnqed.evaluation.results import TrainingMetrics
+from burnqed.policy.models.names import BEST, VALUE
 from burnqed.policy.models.strict import need_libraries
 from burnqed.prover.config import GuidedConfig
 from burnqed.prover.policies import Prepared, Warn
@@ -87,9 +88,12 @@ def guide(config: GuidedConfig, prepared: Prepared, warn: Warn) -> Guide:
 
 
 def _training(saved: SavedHead) -> TrainingMetrics | None:
-    """The result of the training that made a head, from the directory above the head's."""
+    """The result of the training that made a head, from a directory above the head's."""
+    above = saved.directory.parent
+    if saved.directory.name == VALUE and above.name == BEST:
+        above = above.parent
     try:
-        result = json.loads((saved.directory.parent / "result.json").read_text(encoding="utf-8"))
+        result = json.loads((above / "result.json").read_text(encoding="utf-8"))
         return TrainingMetrics(
             final_loss=result["train_loss"],
             final_energy_gap=result["test_energy_gap"],

@@ -162,8 +162,8 @@ def collate(examples: Sequence[Example], longest: int) -> Batch:
         torch.tensor(positions)[None],
         torch.tensor(starts, dtype=torch.int32),
         longest,
-        torch.tensor(index),
-        torch.tensor(targets),
+        torch.tensor(index, dtype=torch.long),
+        torch.tensor(targets, dtype=torch.long),
     )
 
 

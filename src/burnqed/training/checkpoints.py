@@ -12,7 +12,7 @@ import torch
 
 from burnqed.core.errors import CorruptError
 from burnqed.core.files import publish_directory, publish_json, read_object, recover
-from burnqed.policy.models.names import BEST
+from burnqed.policy.models.names import ADAPTER, BEST
 from burnqed.policy.models.strict import save_pretrained, told
 from burnqed.policy.prompt import PromptSettings, write_settings
 
@@ -27,9 +27,18 @@ def write_model(directory: Path, model: Any, tokenizer: Any, settings: PromptSet
     if hasattr(model, "peft_config"):
         save_pretrained(directory, model, tokenizer, save_embedding_layers=False)
         (directory / "README.md").unlink(missing_ok=True)  # peft's, with nothing in it but blanks
+        _sort_modules(directory / ADAPTER)
     else:
         save_pretrained(directory, model, tokenizer)
     write_settings(directory, settings)
+
+
+def _sort_modules(path: Path) -> None:
+    """Peft has them in a set, whose order is another one in each process: a file's checksum is not."""
+    content = json.loads(path.read_text(encoding="utf-8"))
+    if isinstance(content["target_modules"], list):
+        content["target_modules"].sort()
+    path.write_text(json.dumps(content, indent=2, sort_keys=True) + "\n", encoding="utf-8")
 
 
 def write_checkpoint(

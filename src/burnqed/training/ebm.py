@@ -19,7 +19,7 @@ from torch.nn.utils.rnn import pad_sequence
 from burnqed.training import log, loop
 from burnqed.training.batches import Order
 from burnqed.training.hard_negatives import GroupRows, Negatives
-from burnqed.training.loop import KeptLoop, Pending, Stop
+from burnqed.training.loop import KeptLoop, Pending, Stop, parameter_groups
 from burnqed.training.plans import ValuePlan
 from burnqed.value.encoder import EncoderName
 from burnqed.value.energy import COLDEST, WARMEST, EnergyHead
@@ -106,15 +106,11 @@ class Progress(loop.Progress):
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """Groups to learn from, to choose the best step by, and to judge that by afterwards.
-
-    The last are none of the loop's business. Those that are measured by have siblings.
-    """
+    """Groups to learn from, and groups to choose the best step by, which all have siblings."""
 
     embeddings: Tensor
     train: tuple[GroupRows, ...]
     val: tuple[GroupRows, ...]
-    test: tuple[GroupRows, ...] = ()
 
 
 class Loop(KeptLoop[Progress]):
@@ -158,7 +154,7 @@ class Loop(KeptLoop[Progress]):
         return super().run(stop, tell)
 
     def _is_due(self, step: int) -> bool:
-        return super()._is_due(step) or (self._looks(step) and self.at_bound)
+        return super()._is_due(step) or (self._looks(step) and is_at_bound(self.head))
 
     def _looks(self, step: int) -> bool:
         return step % WATCH_STEPS == 0
@@ -166,11 +162,6 @@ class Loop(KeptLoop[Progress]):
     def _standing(self, entry: log.Entry) -> StepMetrics:
         step, loss, temperature = entry["step"], entry["loss"], entry["temperature"]
         return StepMetrics(step, self.steps, loss, self._val_rank1, temperature)
-
-    @property
-    def at_bound(self) -> bool:
-        """Whether the temperature is where no healthy training gets to."""
-        return not COLDEST < self.head.log_temperature.exp().item() < WARMEST
 
     def _step(self) -> int:
         plan, number = self.plan, self.progress.step
@@ -185,15 +176,9 @@ class Loop(KeptLoop[Progress]):
         return self._taken(lr, {}, loss.detach(), norm, self.head.temperature.detach())
 
     def _loss(self, batch: Sequence[GroupRows], chosen: Sequence[Sequence[int]]) -> Tensor:
-        rows = [torch.tensor([g.positive, *n]) for g, n in zip(batch, chosen, strict=True)]
-        states = pad_sequence(rows, batch_first=True).to(self.device)
-        counts = torch.tensor([len(negatives) for negatives in chosen], device=self.device)
-        there = torch.arange(states.shape[1] - 1, device=self.device) < counts[:, None]
-        goals = torch.tensor([group.goal for group in batch], device=self.device)
-        z = self.material.embeddings
-        energies = self.head(z[states], z[goals][:, None].expand(-1, states.shape[1], -1))
-        positive, negatives = energies[:, 0], energies[:, 1:]
-        loss = info_nce(positive, negatives, there)
+        found = held_against(self.head, self.material.embeddings, batch, chosen)
+        positive, negatives, there = found
+        loss = info_nce(*found)
         if self.plan.margin_weight:
             loss = loss + self.plan.margin_weight * margin(positive, negatives, there)
         if self.plan.steps_weight:
@@ -227,7 +212,7 @@ class Loop(KeptLoop[Progress]):
         return True
 
     def _ending(self, step: int, waited: int) -> Ending | None:
-        if self.at_bound:
+        if is_at_bound(self.head):
             return "temperature"
         if step == self.steps:
             return "steps"
@@ -237,20 +222,37 @@ class Loop(KeptLoop[Progress]):
         write_head(directory, self.head, self.encoder, self.source)
 
 
+def held_against(
+    head: EnergyHead, z: Tensor, batch: Sequence[GroupRows], chosen: Sequence[Sequence[int]]
+) -> tuple[Tensor, Tensor, Tensor]:
+    """Energies of positives [groups] and of their negatives [groups, k], and which of these exist.
+
+    Groups and `chosen` name states by their rows in `z`.
+    """
+    rows = [torch.tensor([g.positive, *n]) for g, n in zip(batch, chosen, strict=True)]
+    states = pad_sequence(rows, batch_first=True).to(z.device)
+    counts = torch.tensor([len(negatives) for negatives in chosen], device=z.device)
+    there = torch.arange(states.shape[1] - 1, device=z.device) < counts[:, None]
+    goals = torch.tensor([group.goal for group in batch], device=z.device)
+    energies = head(z[states], z[goals][:, None].expand(-1, states.shape[1], -1))
+    return energies[:, 0], energies[:, 1:], there
+
+
+def is_at_bound(head: EnergyHead) -> bool:
+    """Whether the temperature is where no healthy training gets to."""
+    return not COLDEST < head.log_temperature.exp().item() < WARMEST
+
+
 def _steps(plan: ValuePlan, per_epoch: int) -> int:
     return plan.epochs * per_epoch if plan.epochs else max(_EPOCHS * per_epoch, _FEWEST_STEPS)
 
 
 def _optimizer(head: EnergyHead, plan: ValuePlan) -> torch.optim.Optimizer:
-    """AdamW; matrices decay, biases do not, and the gain has further to go than any of them."""
-    others = [p for p in head.parameters() if p.ndim < 2 and p is not head.log_gain]
-    groups = [
-        {
-            "params": [p for p in head.parameters() if p.ndim >= 2],
-            "weight_decay": plan.weight_decay,
-            "pace": 1.0,
-        },
-        {"params": others, "weight_decay": 0.0, "pace": 1.0},
-        {"params": [head.log_gain], "weight_decay": 0.0, "pace": _GAIN_PACE},
-    ]
-    return torch.optim.AdamW(groups, lr=plan.lr)
+    return torch.optim.AdamW(head_groups(head, plan.weight_decay), lr=plan.lr)
+
+
+def head_groups(head: EnergyHead, weight_decay: float, **own: float) -> list[dict[str, Any]]:
+    """For an optimiser: the gain has further to go than any other parameter."""
+    others = [p for p in head.parameters() if p is not head.log_gain]
+    gain = {"params": [head.log_gain], "weight_decay": 0.0, **own, "pace": _GAIN_PACE}
+    return [*parameter_groups(others, weight_decay, **own), gain]

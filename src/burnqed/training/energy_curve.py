@@ -35,17 +35,17 @@ def _draw(entries: Sequence[Entry], logprob: Sequence[Group]) -> Figure:
     steps, losses = [e["step"] for e in trained], [e["loss"] for e in trained]
     loss.plot(steps, losses, color=BLUE, linewidth=0.7, alpha=0.3)
     loss.plot(steps, smooth(losses), color=BLUE, linewidth=1.6, label="steps")
-    _evaluations(loss, evaluated, "loss")
-    _evaluations(rank, evaluated, "rank1")
-    _evaluations(gap, evaluated, "energy_gap")
-    _evaluations(order, evaluated, "discrimination")
+    evaluations(loss, evaluated, "loss")
+    evaluations(rank, evaluated, "rank1")
+    evaluations(gap, evaluated, "energy_gap")
+    evaluations(order, evaluated, "discrimination")
     if logprob:
         policy = metrics(logprob)
         for axes, value in ((rank, policy.rank1), (order, policy.discrimination)):
             axes.axhline(value, color=GREY, linewidth=1.2, linestyle="--", label="log-probability")
         rank.axhline(policy.chance, color=GREY, linewidth=0.9, linestyle=_DOTTED, label="chance")
         order.axhline(0.5, color=GREY, linewidth=0.9, linestyle=_DOTTED, label="chance")
-    _temperature(heat, trained)
+    temperature(heat, trained)
     _depths(depths, evaluated)
     titles = {
         loss: "InfoNCE", rank: "positive ranked first among siblings", gap: "energy gap",
@@ -62,16 +62,20 @@ def _draw(entries: Sequence[Entry], logprob: Sequence[Group]) -> Figure:
     return figure
 
 
-def _evaluations(axes: Axes, evaluated: Sequence[Entry], what: str) -> None:
+def evaluations(axes: Axes, evaluated: Sequence[Entry], what: str) -> None:
+    """A figure of training and validation groups, as far as it was logged."""
     for side, label, colour in (("train", "training", GREEN), ("val", "validation", ORANGE)):
         known = [entry for entry in evaluated if f"{side}_{what}" in entry]
+        if not known:
+            continue
         axes.plot(
             [e["step"] for e in known], [e[f"{side}_{what}"] for e in known], color=colour,
             marker="o", markersize=2.5, linewidth=1.4, label=label,
         )  # fmt: skip
 
 
-def _temperature(axes: Axes, trained: Sequence[Entry]) -> None:
+def temperature(axes: Axes, trained: Sequence[Entry]) -> None:
+    """Between its bounds, and where it is healthy."""
     axes.plot([e["step"] for e in trained], [e["temperature"] for e in trained], color=BLUE)
     axes.axhspan(*_HEALTHY, color=GREEN, alpha=0.1, linewidth=0, label="healthy")
     for bound in (COLDEST, WARMEST):

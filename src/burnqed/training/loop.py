@@ -11,7 +11,7 @@ import math
 import random
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
@@ -24,7 +24,7 @@ from burnqed.policy.models.names import BEST
 from burnqed.training import log
 from burnqed.training.batches import Order
 from burnqed.training.checkpoints import read_optimizer, read_progress, write_checkpoint
-from burnqed.training.plans import PolicyPlan, ValuePlan
+from burnqed.training.plans import JointPlan, PolicyPlan, ValuePlan
 
 T = TypeVar("T")
 Stop = Callable[[], bool]
@@ -144,7 +144,12 @@ class KeptLoop(Loop, Generic[P]):
     eval_every: int
 
     def __init__(
-        self, out: Path, plan: PolicyPlan | ValuePlan, order: Order, progress: P, pending: Pending
+        self,
+        out: Path,
+        plan: PolicyPlan | ValuePlan | JointPlan,
+        order: Order,
+        progress: P,
+        pending: Pending,
     ) -> None:
         self.out, self.order, self.progress = out, order, progress
         self._plan, self._pending = plan, pending
@@ -160,6 +165,23 @@ class KeptLoop(Loop, Generic[P]):
         if self._main:
             log.cut(self.out / log.LOG, self.progress.step if checkpoint else -1)
 
+    def _caught_up(self, stop: Stop) -> bool:
+        """Before the first step, and where a training was stopped while it evaluated: that comes first.
+
+        Whether it came to its end.
+        """
+        step = self.progress.step
+        if step == 0 or (self._is_due(step) and not self._is_logged(step)):
+            if not self._evaluate(stop):
+                return False
+            if step:
+                self._save()
+        return True
+
+    def _is_logged(self, step: int) -> bool:
+        entries = log.read_log(self.out / log.LOG)
+        return any(entry["kind"] == "eval" and entry["step"] == step for entry in entries)
+
     @property
     def _main(self) -> bool:
         """Whether this is the process that writes."""
@@ -170,12 +192,16 @@ class KeptLoop(Loop, Generic[P]):
         """The weights as they are."""
 
     def _prepare(self, number: int, salt: str = "") -> float:
-        """Noise and learning rate of a step, counted from 0."""
+        """Noise and learning rate of a step, counted from 0.
+
+        Parameters may have a `peak` of their own, or another `pace` than the others.
+        """
         seed = f"step {self._plan.seed} {number}{salt}"
         torch.manual_seed(random.Random(seed).getrandbits(62))
         lr = lr_at(number, self.steps, self._plan.lr, self._plan.warmup)
         for group in self.optimizer.param_groups:
-            group["lr"] = lr * group.get("pace", 1.0)
+            peak = group.get("peak", self._plan.lr)
+            group["lr"] = lr_at(number, self.steps, peak, self._plan.warmup) * group.get("pace", 1.0)
         return lr
 
     def _taken(self, lr: float, told: log.Entry, *figures: torch.Tensor) -> int:
@@ -218,6 +244,18 @@ class KeptLoop(Loop, Generic[P]):
     def _save(self) -> None:
         if self._main:
             write_checkpoint(self.out, self._write, self.optimizer, self.progress)
+
+
+def parameter_groups(
+    parameters: Iterable[torch.nn.Parameter], weight_decay: float, **own: float
+) -> list[dict[str, Any]]:
+    """For an optimiser: matrices decay, norms and biases do not. `own` is of both groups."""
+    of = list(parameters)
+    groups = [
+        {"params": [p for p in of if p.ndim >= 2], "weight_decay": weight_decay, **own},
+        {"params": [p for p in of if p.ndim < 2], "weight_decay": 0.0, **own},
+    ]
+    return [group for group in groups if group["params"]]
 
 
 def lr_at(step: int, steps: int, lr: float, warmup: float) -> float:

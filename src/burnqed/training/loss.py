@@ -31,22 +31,31 @@ class TacticLoss(torch.nn.Module):
             pack(model, longest)
 
     def forward(self, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+        return tactic_loss(self.read(batch), batch)
+
+    def read(self, batch: Batch, **how: Any) -> Any:
+        """What the model makes of a batch, with the predictions that are wanted and no others."""
         with self._autocast(batch.ids.device.type):
-            wanted = self.model(
+            return self.model(
                 batch.ids,
                 position_ids=batch.positions,
                 use_cache=False,
                 logits_to_keep=batch.index,  # the head is large: only where its predictions are wanted
                 **segments(batch.starts, batch.longest),
-            ).logits[0]
-        wanted = wanted.float()
-        loss = torch.nn.functional.cross_entropy(wanted, batch.targets, reduction="sum")
-        return loss, (wanted.detach().argmax(-1) == batch.targets).sum()
+                **how,
+            )
 
     def _autocast(self, device: str) -> Any:
         if self.precision == torch.float32:
             return nullcontext()
         return torch.autocast(device, dtype=self.precision)
+
+
+def tactic_loss(out: Any, batch: Batch) -> tuple[torch.Tensor, torch.Tensor]:
+    """The sum over the tactic tokens of a batch, and how many of these the model would have said."""
+    wanted = out.logits[0].float()
+    loss = torch.nn.functional.cross_entropy(wanted, batch.targets, reduction="sum")
+    return loss, (wanted.detach().argmax(-1) == batch.targets).sum()
 
 
 @dataclass(frozen=True, slots=True)

@@ -87,6 +87,34 @@ class ValuePlan:
 
 
 @dataclass(frozen=True, slots=True)
+class JointPlan:
+    """How a policy and its value model are trained together."""
+
+    batch: int = 8  # pairs at once
+    positives: int = 8  # groups of siblings at once
+    accumulate: int = 2
+    steps: int = 6000
+    lr: float = 2e-5  # of the adapter
+    head_lr: float = 3e-5
+    contrast_weight: float = 0.1  # of InfoNCE, beside the loss of tactics
+    k: int = 8  # negatives of a positive
+    in_batch: bool = True
+    warmup: float = 0.03
+    weight_decay: float = 0.01
+    clip: float = 1.0  # of the adapter's gradient, and of the head's
+    least_distance: float = 3.0
+    most_loss: float = 0.5
+    loss_after: int = 2000  # steps; before them a loss is only watched
+    scale: Literal["auto", "own", "start"] = "auto"  # of these lines
+    save_every: int = 500
+    eval_every: int = 500
+    seed: int = 0
+
+
+JOINT_ADAPTER = Adapting(rank=64, alpha=128)  # an adapter that two losses share has room for both
+
+
+@dataclass(frozen=True, slots=True)
 class Effort:
     """How a part of a ranker is trained."""
 

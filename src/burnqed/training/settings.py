@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from burnqed.core.config import AtLeast0, AtLeast1, about
 from burnqed.training.plans import (
+    JOINT_ADAPTER,
     MATCHED,
     NANO_LR,
     ORDER,
@@ -18,6 +19,7 @@ from burnqed.training.plans import (
     VALUE_VAL_SHARE,
     Adapting,
     Dtype,
+    JointPlan,
     Method,
     Mixture,
     PolicyPlan,
@@ -27,7 +29,9 @@ from burnqed.training.plans import (
 
 DEFAULT_BASE = "deepseek-ai/DeepSeek-Prover-V2-7B"
 DATA, MODEL, LOSS, STEPS, ADAPTER = "Data", "Model", "Loss", "Steps", "Adapter"
+LINES = "Red lines"
 _MIX, _ADAPTING, _PLAN, _VALUE, _SWEEP = Mixture(), Adapting(), PolicyPlan(), ValuePlan(), Sweep()
+_JOINT = JointPlan()
 
 AtLeast2 = Annotated[int, Meta(ge=2)]
 NotNegative = Annotated[float, Meta(ge=0)]
@@ -35,18 +39,13 @@ Share = Annotated[float, Meta(ge=0, le=0.9)]
 Seed = Annotated[int, about("Same seed, same training.", STEPS)]
 
 
-class PolicyTraining(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """A policy, from pairs of a proof state and the tactic that a proof took there."""
+class PairsTraining(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What every training on pairs of a proof state and a tactic has."""
 
     data: Annotated[tuple[Path, ...], about("JSONL of pairs, or a run; may be repeated.")]
     base: Annotated[
         str, about("nano, smollm2, a directory, a hub name, or an earlier training to go on from.")
     ] = DEFAULT_BASE
-    lr: Annotated[
-        NotNegative | None, about(f"Peak learning rate; {_PLAN.lr:g}, and {NANO_LR:g} for nano.")
-    ] = None
-    epochs: Annotated[AtLeast1, about("Times through the data.")] = _PLAN.epochs
-    batch: Annotated[AtLeast1, about("Examples at once, on each GPU.")] = _PLAN.batch
     extra_data: Annotated[
         tuple[Path, ...],
         about(
@@ -59,13 +58,6 @@ class PolicyTraining(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     base_sample: Annotated[
         AtLeast0, about("Pairs of --data that are kept beside extra data.", DATA)
     ] = _MIX.base_sample
-    val: Annotated[
-        tuple[Path, ...], about("Validation data, instead of a share of the theorems.", DATA)
-    ] = ()
-    val_share: Annotated[Share, about("Share of the theorems to validate on.", DATA)] = _MIX.val_share
-    matched: Annotated[
-        AtLeast0, about("Held-out pairs to ask the trained model about, at most.", DATA, "--match")
-    ] = MATCHED
     nano_size: Annotated[
         Literal["6m", "15m", "30m"], about("Parameters of nano: 6m, 15m or 30m.", MODEL)
     ] = "6m"
@@ -95,6 +87,32 @@ class PolicyTraining(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
     method: Annotated[
         Method | None, about("lora or full; by default lora, for nano always full.", ADAPTER)
     ] = None
+    checkpointing: Annotated[
+        bool, about("Less memory, more time: activations made twice.", ADAPTER)
+    ] = False
+    warmup: Annotated[
+        Annotated[float, Meta(ge=0, le=1)], about("Share of the steps to warm up.", STEPS)
+    ] = _PLAN.warmup
+    weight_decay: Annotated[NotNegative, about("Of matrices.", STEPS)] = _PLAN.weight_decay
+    save_every: Annotated[AtLeast1, about("Steps between two checkpoints.", STEPS)] = _PLAN.save_every
+    seed: Seed = 0
+
+
+class PolicyTraining(PairsTraining, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A policy, from pairs of a proof state and the tactic that a proof took there."""
+
+    lr: Annotated[
+        NotNegative | None, about(f"Peak learning rate; {_PLAN.lr:g}, and {NANO_LR:g} for nano.")
+    ] = None
+    epochs: Annotated[AtLeast1, about("Times through the data.")] = _PLAN.epochs
+    batch: Annotated[AtLeast1, about("Examples at once, on each GPU.")] = _PLAN.batch
+    val: Annotated[
+        tuple[Path, ...], about("Validation data, instead of a share of the theorems.", DATA)
+    ] = ()
+    val_share: Annotated[Share, about("Share of the theorems to validate on.", DATA)] = _MIX.val_share
+    matched: Annotated[
+        AtLeast0, about("Held-out pairs to ask the trained model about, at most.", DATA, "--match")
+    ] = MATCHED
     rank: Annotated[AtLeast1, about("Of a new adapter; 32 for competition data.", ADAPTER)] = (
         _ADAPTING.rank
     )
@@ -104,9 +122,6 @@ class PolicyTraining(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         Literal["nf4"] | None,
         about("nf4 holds the base in four bits (needs bitsandbytes).", ADAPTER),
     ] = None
-    checkpointing: Annotated[
-        bool, about("Less memory, more time: activations made twice.", ADAPTER)
-    ] = False
     accumulate: Annotated[AtLeast1, about("Batches to a step, on each GPU.", STEPS)] = _PLAN.accumulate
     steps: Annotated[AtLeast1 | None, about("Steps to take, instead of --epochs.", STEPS)] = None
     patience: Annotated[
@@ -118,18 +133,87 @@ class PolicyTraining(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_f
         about("Try this learning rate first, and train with the best; repeatable.", STEPS),
     ] = ()
     try_steps: Annotated[AtLeast1, about("Steps to try each --try-lr for.", STEPS)] = _SWEEP.steps
-    warmup: Annotated[
-        Annotated[float, Meta(ge=0, le=1)], about("Share of the steps to warm up.", STEPS)
-    ] = _PLAN.warmup
-    weight_decay: Annotated[NotNegative, about("Of matrices.", STEPS)] = _PLAN.weight_decay
     clip: Annotated[Annotated[float, Meta(ge=0.001)], about("Largest norm of a gradient.", STEPS)] = (
         _PLAN.clip
     )
-    save_every: Annotated[AtLeast1, about("Steps between two checkpoints.", STEPS)] = _PLAN.save_every
     eval_every: Annotated[
         AtLeast1 | None, about("Steps between two evaluations; by default ten in all.", STEPS)
     ] = None
-    seed: Seed = 0
+
+
+class JointTraining(PairsTraining, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """A policy and its value model, from pairs and from siblings, through one backbone."""
+
+    runs: Annotated[
+        tuple[Path, ...],
+        about("A run of search or negatives, for siblings; may be repeated, give both."),
+    ]
+    lr: Annotated[
+        NotNegative | None,
+        about(f"Peak learning rate of the backbone; {_JOINT.lr:g}, and {NANO_LR:g} for nano."),
+    ] = None
+    head_lr: Annotated[NotNegative, about("Peak learning rate of the head.")] = _JOINT.head_lr
+    steps: Annotated[AtLeast1, about("Steps to take.")] = _JOINT.steps
+    val_share: Annotated[
+        Annotated[float, Meta(ge=0.01, le=0.9)],
+        about(
+            "Share of the theorems that neither pairs nor siblings are learnt from: half choose, half "
+            "judge.",
+            DATA,
+        ),
+    ] = VALUE_VAL_SHARE
+    slower: Annotated[
+        bool, about("Hold positives also against siblings whose proofs had more steps.", DATA)
+    ] = False
+    pooling: Annotated[
+        Literal["mean", "last"],
+        about("A state's embedding: the mean of its tokens' hidden states, or the last.", MODEL),
+    ] = "mean"
+    layer: Annotated[
+        Annotated[int, Meta(ge=-1)],
+        about("The layer of the hidden states: 0 is the token embeddings, -1 the last layer.", MODEL),
+    ] = -1
+    rank: Annotated[AtLeast1, about("Of a new adapter.", ADAPTER)] = JOINT_ADAPTER.rank
+    lora_alpha: Annotated[AtLeast1, about("Of a new adapter.", ADAPTER)] = JOINT_ADAPTER.alpha
+    dropout: Annotated[Share, about("Of a new adapter.", ADAPTER)] = JOINT_ADAPTER.dropout
+    contrast_weight: Annotated[
+        NotNegative, about("Of InfoNCE over siblings, beside the loss of tactics.", LOSS)
+    ] = _JOINT.contrast_weight
+    k: Annotated[AtLeast1, about("Negatives that a positive is held against.", LOSS)] = _JOINT.k
+    in_batch: Annotated[
+        bool,
+        about("Fill up to --k with states of other theorems, where a theorem has too few.", LOSS),
+    ] = _JOINT.in_batch
+    unconditioned: Annotated[bool, about("The head does not see the goal; to compare with.", LOSS)] = (
+        False
+    )
+    batch: Annotated[AtLeast1, about("Pairs in one pass.", STEPS)] = _JOINT.batch
+    positives: Annotated[AtLeast1, about("Positives in one pass, each with its negatives.", STEPS)] = (
+        _JOINT.positives
+    )
+    accumulate: Annotated[AtLeast1, about("Passes to a step.", STEPS)] = _JOINT.accumulate
+    clip: Annotated[
+        Annotated[float, Meta(ge=0.001)],
+        about("Largest norm of the backbone's gradient, and of the head's.", STEPS),
+    ] = _JOINT.clip
+    eval_every: Annotated[AtLeast1, about("Steps between two evaluations.", STEPS)] = _JOINT.eval_every
+    least_distance: Annotated[
+        NotNegative, about("End where positives and negatives are less apart.", LINES)
+    ] = _JOINT.least_distance
+    most_loss: Annotated[
+        NotNegative, about("End where the held-out loss of tactics is larger.", LINES)
+    ] = _JOINT.most_loss
+    loss_after: Annotated[AtLeast0, about("Steps before --most-loss counts.", LINES)] = (
+        _JOINT.loss_after
+    )
+    scale: Annotated[
+        Literal["auto", "own", "start"],
+        about(
+            "own: the figures as they are. start: those before the first step count as 5.0 and 0.4. "
+            "auto: own for hidden states of width 4096, for which the lines were found.",
+            LINES,
+        ),
+    ] = _JOINT.scale
 
 
 class RankerTraining(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -19,28 +19,18 @@ import torch
 
 from burnqed.core.errors import InfrastructureError
 from burnqed.policy.models.load import Loaded
-from burnqed.policy.prompt import Example
 from burnqed.training import log, loop
 from burnqed.training.batches import Order, collate, micro_batches, on_device, tactic_tokens
 from burnqed.training.checkpoints import write_model
-from burnqed.training.loop import KeptLoop, Pending, Stop
+from burnqed.training.given import Material
+from burnqed.training.loop import KeptLoop, Pending, Stop, parameter_groups
 from burnqed.training.loss import Score, TacticLoss, evaluate
 from burnqed.training.plans import PolicyPlan
 from burnqed.training.speed import Work, compile_layers, limit
 
 _FLUSH_SECONDS = 1.0  # between two looks at the losses, where there is one process
 _FLUSH_STEPS = 10  # where there are several, which have to look at the same time
-_BETAS = (0.9, 0.95)
-
-
-@dataclass(frozen=True, slots=True)
-class Material:
-    """Examples: `repeats[i]` is how often `train[i]` comes in an epoch."""
-
-    train: tuple[Example, ...]
-    repeats: tuple[int, ...]
-    val_given: tuple[Example, ...] = ()
-    val_found: tuple[Example, ...] = ()
+BETAS = (0.9, 0.95)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,27 +120,13 @@ class Loop(KeptLoop[Progress]):
 
     def run(self, stop: Stop, tell: Callable[[StepMetrics], None]) -> bool:
         try:
+            self.module.train()
             return self._caught_up(stop) and super().run(lambda: self._agreed(stop), tell)
         except torch.OutOfMemoryError as error:
             raise InfrastructureError(
                 f"out of memory in step {self.progress.step + 1}: {error}",
                 hint="a smaller --batch with a larger --accumulate, or --checkpointing",
             ) from error
-
-    def _caught_up(self, stop: Stop) -> bool:
-        """A training that was stopped while it evaluated has that to do first."""
-        step = self.progress.step
-        if step == 0 or (self.world == 1 and self._is_due(step) and not self._is_logged(step)):
-            if not self._evaluate(stop):
-                return False
-            if step:
-                self._save()
-        self.module.train()
-        return True
-
-    def _is_logged(self, step: int) -> bool:
-        entries = log.read_log(self.out / log.LOG)
-        return any(entry["kind"] == "eval" and entry["step"] == step for entry in entries)
 
     # ------------------------------------------------------------------------------ one step
 
@@ -262,13 +238,7 @@ class Loop(KeptLoop[Progress]):
 
 
 def _optimizer(module: torch.nn.Module, plan: PolicyPlan) -> torch.optim.Optimizer:
-    """AdamW; matrices decay, norms and biases do not."""
     trained = [p for p in module.parameters() if p.requires_grad]
-    groups = [
-        {"params": [p for p in trained if p.ndim >= 2], "weight_decay": plan.weight_decay},
-        {"params": [p for p in trained if p.ndim < 2], "weight_decay": 0.0},
-    ]
     fused = trained[0].device.type == "cuda"
-    return torch.optim.AdamW(
-        [group for group in groups if group["params"]], lr=plan.lr, betas=_BETAS, fused=fused
-    )
+    groups = parameter_groups(trained, plan.weight_decay)
+    return torch.optim.AdamW(groups, lr=plan.lr, betas=BETAS, fused=fused)

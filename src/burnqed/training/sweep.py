@@ -13,8 +13,9 @@ from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.core.files import publish_json, read_object
 from burnqed.core.watching import Watcher
 from burnqed.policy.models.load import Loaded
+from burnqed.training.given import Material
 from burnqed.training.plans import PolicyPlan, Sweep
-from burnqed.training.sft import Loop, Material
+from burnqed.training.sft import Loop
 
 SWEEP = "sweep.json"  # rates and the losses that they led to; null where the loss was no number
 

@@ -128,8 +128,11 @@ def calibrate(
         beta = (1 - alpha) * scale
         return [_rank1(group, lambda s: beta * s.energy - alpha * s.logprob) for group in groups]
 
-    # Of equally good weights, the one in the middle.
-    alpha = max(_SHARES, key=lambda a: (round(fmean(ranks(tuning, a)), 9), -abs(a - 0.5)))
+    # Of equally good weights the middle one: those at an edge are right about siblings by a hair, and
+    # a search compares more than siblings.
+    told = {share: round(fmean(ranks(tuning, share)), 9) for share in _SHARES}
+    best = [share for share in _SHARES if told[share] == max(told.values())]
+    alpha = best[len(best) // 2]
     by_energy = [_rank1(group, lambda s: s.energy) for group in judging]
     by_logprob = ranks(judging, 1.0)
     gains = defaultdict(list)

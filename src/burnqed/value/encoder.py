@@ -10,7 +10,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import torch
@@ -42,8 +42,16 @@ class EncoderName:
     @property
     def settings(self) -> PromptSettings:
         """The prompt settings of its model."""
-        format, tokens = self.prompt.split()
-        return PromptSettings(format, int(tokens))
+        format, tokens, *dialect = self.prompt.split()
+        return PromptSettings(format, int(tokens), dialect=" ".join(dialect))
+
+    @classmethod
+    def of(
+        cls, model: str, settings: PromptSettings, pooling: Pooling, dtype: str, width: int, layer: int
+    ) -> EncoderName:
+        """The name of a model with this identity, asked like this."""
+        shown = [settings.format, str(settings.prompt_tokens), settings.dialect]
+        return cls(model, " ".join(filter(None, shown)), pooling, dtype, width, layer)
 
     @property
     def key(self) -> str:
@@ -56,20 +64,9 @@ class LocalEncoder:
 
     def __init__(self, loaded: Loaded, pooling: Pooling = "mean", layer: int = LAST) -> None:
         settings = loaded.settings
-        layers = int(loaded.model.config.get_text_config().num_hidden_layers)
-        if not LAST <= layer < layers:
-            raise InputError(
-                f"the model has no layer {layer}",
-                hint=f"give --layer {LAST} (the last) to {layers - 1}",
-            )
-        self.name = EncoderName(
-            model=loaded.identity,
-            prompt=f"{settings.format} {settings.prompt_tokens}",
-            pooling=pooling,
-            dtype=loaded.dtype,
-            width=int(loaded.model.config.get_text_config().hidden_size),
-            layer=layer,
-        )
+        check_layer(loaded.model.config, layer)
+        width = int(loaded.model.config.get_text_config().hidden_size)
+        self.name = EncoderName.of(loaded.identity, settings, pooling, loaded.dtype, width, layer)
         self._loaded = loaded
         self._decoder = Decoder(loaded.model, settings.max_length)
 
@@ -81,11 +78,8 @@ class LocalEncoder:
         for batch in self._batches([len(prompt) for prompt in prompts]):
             read = [prompts[i] for i in batch]
             hidden = self._decoder.hidden(read, self.name.layer).float()
-            parts = hidden.split([len(prompts[i]) for i in batch])
-            pooled = torch.stack(
-                [part.mean(0) if self.name.pooling == "mean" else part[-1] for part in parts]
-            )
-            rows[batch] = pooled.cpu().numpy()
+            found = pooled(hidden, [len(prompts[i]) for i in batch], self.name.pooling)
+            rows[batch] = found.cpu().numpy()
         return checked(rows, self.name.width)
 
     def _batches(self, lengths: Sequence[int]) -> Iterator[list[int]]:
@@ -99,6 +93,21 @@ class LocalEncoder:
             batch.append(i)
         if batch:
             yield batch
+
+
+def check_layer(config: Any, layer: int) -> None:
+    """Refuse a layer that a model with this configuration does not have."""
+    layers = int(config.get_text_config().num_hidden_layers)
+    if not LAST <= layer < layers:
+        raise InputError(
+            f"the model has no layer {layer}", hint=f"give --layer {LAST} (the last) to {layers - 1}"
+        )
+
+
+def pooled(hidden: torch.Tensor, lengths: Sequence[int], pooling: Pooling) -> torch.Tensor:
+    """A row for each text, of the hidden states of all their tokens one after the other."""
+    parts = hidden.split(list(lengths))
+    return torch.stack([part.mean(0) if pooling == "mean" else part[-1] for part in parts])
 
 
 def checked(rows: Embeddings, width: int) -> Embeddings:

@@ -18,7 +18,7 @@ from burnqed.core.cache import brought
 from burnqed.core.errors import CorruptError, InputError
 from burnqed.core.files import publish
 from burnqed.policy.models.checks import WEIGHTS, check_whole, fingerprint, read_json
-from burnqed.policy.models.names import BEST
+from burnqed.policy.models.names import POLICY, VALUE, left_in
 from burnqed.value.encoder import EncoderName, Pooling
 from burnqed.value.energy import EnergyHead, HeadConfig
 from burnqed.value.words import WORDS
@@ -67,11 +67,15 @@ def read_head(directory: Path) -> SavedHead:
     """Read the head in a directory, in that of its training, or from a bundle."""
     if not directory.exists():
         directory = brought("values", str(directory)) or directory
-    if (directory / BEST).is_dir():
-        directory = directory / BEST
+    directory = left_in(directory, VALUE)
     if not directory.is_dir():
         raise InputError(f"there is no value model {directory}", hint="burn-qed train value makes one")
     config, encoder, source = _read_config(directory / CONFIG)
+    beside = (
+        directory.parent / POLICY
+    )  # the two were trained together, and may have been moved together
+    if directory.name == VALUE and beside.is_dir():
+        source = str(beside.resolve())
     with torch.random.fork_rng(devices=[]):  # reading must not change later random numbers
         head = EnergyHead(config)
     _load_weights(directory / WEIGHTS, head)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from burnqed.cli import stopping, tables
+from burnqed.cli.commands.train_joint import joint_command
 from burnqed.cli.commands.train_mixture import mixture_command
 from burnqed.cli.commands.train_ranker import ranker_command
 from burnqed.cli.commands.train_value import value_command
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 app = typer.Typer(no_args_is_help=True, help="Train the models on what was proved.")
 app.command("value")(value_command)
+app.command("joint")(joint_command)
 app.command("ranker")(ranker_command)
 app.command("mixture")(mixture_command)
 

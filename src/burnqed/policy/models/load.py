@@ -166,7 +166,7 @@ def _read_directory(
     path: Path, dtype: torch.dtype, **how: Any
 ) -> tuple[PreTrainedModel, PreTrainedTokenizerFast, str]:
     read_json(path / "config.json")
-    weights = weight_files(path)
+    weight_files(path)  # all there, before anything large is read
     _check_causal(path)
     tokenizer = read_tokenizer(path)
     model = read_weights(path, path, dtype, use_safetensors=True, **how)
@@ -175,7 +175,7 @@ def _read_directory(
             f"the tokenizer in {path} has {len(tokenizer)} tokens, more than the model knows",
             hint="it must be the tokenizer that the model was trained with",
         )
-    return model, tokenizer, fingerprint([*weights, *_deciding(path)])
+    return model, tokenizer, written_identity(path, "")
 
 
 def _check_causal(path: Path) -> None:
@@ -202,9 +202,15 @@ def _read_adapter(
     check_whole(path / _ADAPTER_WEIGHTS)  # before a large base is read
     model, tokenizer, base = _read(find_base(path)[1].absolute(), dtype)
     merged: Any = attach(model, path).merge_and_unload()
+    return merged, adapter_tokenizer(path, tokenizer), written_identity(path, base)
+
+
+def written_identity(path: Path, base: str) -> str:
+    """The identity that `load` will find in a directory; `base` is that of an adapter's base."""
+    if not (path / ADAPTER).is_file():
+        return fingerprint([*weight_files(path), *_deciding(path)])
     own = fingerprint([path / _ADAPTER_WEIGHTS, path / ADAPTER, *_deciding(path)])
-    identity = hashlib.sha256(f"{base} {own}".encode()).hexdigest()
-    return merged, adapter_tokenizer(path, tokenizer), identity
+    return hashlib.sha256(f"{base} {own}".encode()).hexdigest()
 
 
 def attach(model: Any, adapter: Path, *, trainable: bool = False) -> Any:

@@ -18,6 +18,7 @@ from burnqed.policy.models.strict import MODELS
 
 ADAPTER = "adapter_config.json"
 BEST = "best"  # in a training's directory, the model that it left
+POLICY, VALUE = "policy", "value"  # in that of a joint training: both models that it left
 
 _HUB_NAME = re.compile(r"[\w-][\w.-]*/[\w-][\w.-]*")
 _WANTED = ("*.json", "*.safetensors", "*.jinja", "tokenizer.model", "merges.txt", "vocab.txt")
@@ -29,7 +30,7 @@ def find(name: str | Path, endpoint: str | None = None) -> Path:
         return smollm2.ensure()
     path = Path(name)
     if exists(path):
-        return path / BEST if (path / BEST).is_dir() else path
+        return left_in(path, POLICY)
     carried = brought("models", str(name))
     if carried is not None:
         return carried
@@ -40,6 +41,13 @@ def find(name: str | Path, endpoint: str | None = None) -> Path:
         hint=f"give {smollm2.NAME}, a directory, a .gguf file, or a name of the hub such as "
         "deepseek-ai/DeepSeek-Prover-V2-7B",
     )
+
+
+def left_in(directory: Path, which: str) -> Path:
+    """What a training left in its directory: its best, of which a joint training has two."""
+    best = directory / BEST if (directory / BEST).is_dir() else directory
+    both = (best / POLICY).is_dir() and (best / VALUE).is_dir()
+    return best / which if both else best
 
 
 def is_hub_name(name: str) -> bool:

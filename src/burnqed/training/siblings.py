@@ -1,0 +1,173 @@
+"""Groups of siblings out of runs, divided among theorems that learn, that choose and that judge."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from burnqed.core.errors import NotEnough
+from burnqed.core.runs import MANIFEST, read_manifest
+from burnqed.core.watching import Watcher
+from burnqed.data.splits import split_of
+from burnqed.training.hard_negatives import GroupRows
+from burnqed.training.pairs import is_validation
+from burnqed.trajectories.store import find_trajectories, iter_rows
+from burnqed.value.calibration import policy_label
+from burnqed.value.groups import Contrast, Contrasts, contrasts
+
+_FEWEST = 2  # theorems on either side
+_SHALLOW = 0.8  # share of the groups at depth 1 above which there is a warning
+_MORE = "burn-qed negatives makes more siblings at the proofs of a run; then give both with"
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """The groups of theorems that are learnt from, that choose the best step, and that judge it."""
+
+    train: tuple[Contrast, ...]
+    val: tuple[Contrast, ...]
+    test: tuple[Contrast, ...]
+    left_out: int = 0  # groups held out by name, and the same as something that is not
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """For a result: groups and theorems of each side."""
+        sides = {"train": self.train, "val": self.val, "test": self.test}
+        groups = {f"{side}_groups": len(found) for side, found in sides.items()}
+        names = {f"{side}_theorems": len({g.theorem for g in found}) for side, found in sides.items()}
+        return {**groups, **names, "groups_left_out": self.left_out}
+
+
+@dataclass(frozen=True, slots=True)
+class Siblings:
+    """The groups of some runs, how they are divided, and whose log-probabilities they have."""
+
+    found: Contrasts
+    split: Split
+    policies: tuple[str, ...]
+
+    @property
+    def checksum(self) -> str:
+        digest = hashlib.sha256()
+        for group in (*self.found.groups, *self.found.paced):
+            digest.update(json.dumps(asdict(group)).encode())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True, slots=True)
+class SplitRows:
+    """The states of a split, each once, and its groups with states named by their place there."""
+
+    states: tuple[str, ...]
+    train: tuple[GroupRows, ...]
+    val: tuple[GroupRows, ...]
+    test: tuple[GroupRows, ...]
+
+    @classmethod
+    def of(cls, split: Split) -> SplitRows:
+        used = (*split.train, *split.val, *split.test)
+        row: dict[str, int] = {}
+        for group in used:
+            for text in _texts(group):
+                row.setdefault(text, len(row))
+        sides = (tuple(_rows(g, row) for g in side) for side in (split.train, split.val, split.test))
+        return cls(tuple(row), *sides)
+
+
+def read_siblings(
+    runs: Sequence[Path], share: float, watcher: Watcher, *, slower: bool = False, flag: str = "--data"
+) -> Siblings:
+    """The groups of these runs, which were given as `flag`. Warns of what says little."""
+    found = contrasts(*(iter_rows(find_trajectories(run), watcher.warn) for run in runs))
+    policies = _policies(runs)
+    if len(policies) > 1:
+        watcher.warn(
+            f"the runs' log-probabilities are of several policies ({', '.join(policies)}): a verdict "
+            "against them mixes scales"
+        )
+    split = split_groups(found, share, slower=slower, flag=flag)
+    _warn_if_shallow(found, watcher)
+    return Siblings(found, split, policies)
+
+
+def split_groups(found: Contrasts, share: float, slower: bool = False, flag: str = "--data") -> Split:
+    """By the theorems' names alone, and as policies split them: what one sets aside the other does.
+
+    `share` are the theorems that are not learnt from; half of them choose, half of them judge. With
+    `slower`, siblings whose proofs are longer stand behind those that were given up, as their like: a
+    search should not begin with either.
+    """
+    if not found.groups:
+        raise NotEnough(
+            f"nothing to learn from: of {found.positives} states on the paths of proofs, none has a "
+            "sibling that was explored and given up",
+            hint=f"{_MORE} {flag}",
+        )
+    sides: tuple[list[Contrast], list[Contrast], list[Contrast]] = ([], [], [])
+    groups = tuple(_with_slower(found)) if slower else found.groups
+    for group in groups:
+        judges = split_of(f"judges {group.theorem}", (0.0, 0.5, 0.5)) == "test"
+        sides[1 + judges if is_validation(group.theorem, share) else 0].append(group)
+    train, val, test = _apart(*sides)
+    counts = [len({group.theorem for group in side}) for side in (train, val, test)]
+    if min(counts) < _FEWEST:
+        raise NotEnough(
+            f"{len(groups)} groups of {sum(counts)} theorems are too few: {counts[0]} theorems "
+            f"learn, {counts[1]} choose the best step and {counts[2]} judge it; each needs {_FEWEST}",
+            hint=f"{_MORE} {flag}; or another --val-share",
+        )
+    left_out = len(groups) - sum(map(len, (train, val, test)))
+    return Split(tuple(train), tuple(val), tuple(test), left_out)
+
+
+def _with_slower(found: Contrasts) -> Iterator[Contrast]:
+    for group in (*found.groups, *found.paced):
+        yield replace(group, siblings=(*group.siblings, *group.slower))
+
+
+def _apart(*sides: list[Contrast]) -> Iterator[list[Contrast]]:
+    """Each side without what an earlier one has seen: a library says much twice, under two names."""
+    seen: set[str] = set()
+    for side in sides:
+        kept = [g for g in side if g.root_goal not in seen and g.positive.text not in seen]
+        seen |= {text for g in kept for text in _texts(g)}
+        yield kept
+
+
+def _policies(runs: Sequence[Path]) -> tuple[str, ...]:
+    """Whose log-probabilities some runs have, as far as their manifests say."""
+    found: dict[str, None] = {}
+    for run in runs:
+        directory = run if (run / MANIFEST).exists() else run.parent  # an attempt of an evaluation
+        if (directory / MANIFEST).exists():
+            found[policy_label(read_manifest(directory))] = None
+    return tuple(found)
+
+
+def _warn_if_shallow(found: Contrasts, watcher: Watcher) -> None:
+    depths = found.by_depth
+    if depths.get(1, 0) > _SHALLOW * len(found.groups):
+        said = ", ".join(f"{count} at depth {depth}" for depth, count in depths.items())
+        watcher.warn(
+            f"the groups say little about what is deep in a proof: {said}; longer proofs would"
+        )
+
+
+def _texts(group: Contrast) -> list[str]:
+    siblings = [state.text for state in group.siblings]
+    return [group.root_goal, group.positive.text, *siblings, *group.others]
+
+
+def _rows(group: Contrast, row: dict[str, int]) -> GroupRows:
+    return GroupRows(
+        theorem=group.theorem,
+        goal=row[group.root_goal],
+        depth=group.depth,
+        positive=row[group.positive.text],
+        siblings=tuple(row[state.text] for state in group.siblings),
+        others=tuple(row[text] for text in group.others),
+        remaining=group.remaining_steps,
+    )
