@@ -61,8 +61,51 @@ CASES = {
     "a pair": case(
         "(p : Nat × Nat) : (p.1, p.2) = p", r"^obtain ", "⊢ ((x, y).fst, (x, y).snd) = (x, y)"
     ),
-    "witness": case("(a b : Nat) (h : a ≤ b) : ∃ c, b = a + c", r"^exact ⟨.*by omega⟩"),
-    "a number as witness": case(": ∃ n : Nat, n * n = 144 ∧ n < 13 ∧ 12 ≤ n", r"^exact ⟨12, "),
+    # witnesses
+    "a number": case(": ∃ n : Nat, n * n = 144 ∧ n < 13 ∧ 12 ≤ n", r"^exact ⟨12, by decide⟩$"),
+    "numbers that are far from what is written": case(
+        ": ∃ x y : Nat, 7 * x + 11 * y = 5000 ∧ x < y ∧ 440 < y", r"^exact ⟨\d+, \d+, by decide⟩$"
+    ),
+    "a negative number": case(": ∃ x : Int, x * x = 49 ∧ x < 0", r"^exact ⟨\(-7\), by decide⟩$"),
+    "a number of a list": case(": ∃ n : Nat, n ∈ [4, 9, 15] ∧ n % 5 = 0", r"^exact ⟨15, by decide⟩$"),
+    "a term": case("(n : Nat) : ∃ m, m > n ∧ m % 7 = 3", r"^exact ⟨7 \* n \+ 3, by omega⟩$"),
+    "a term, behind ∀": case(
+        ": ∀ a b : Nat, a < b → ∃ c, b = a + c ∧ 0 < c", r"^intro a b h\nexact ⟨b - a, by omega⟩$"
+    ),
+    "several terms": case(
+        "(n : Nat) : ∃ q r, n = 7 * q + r ∧ r < 7", r"^exact ⟨n / 7, n % 7, by omega⟩$"
+    ),
+    "a term that a hypothesis allows": case(
+        "(n : Int) (h : n % 2 = 1) : ∃ k, n = 2 * k + 1", r"^exact ⟨.*, by omega⟩$"
+    ),
+    "cases for a term that rounds": case(
+        "(n : Nat) : ∃ k, n ^ 2 = 4 * k ∨ n ^ 2 = 4 * k + 1", r"^obtain ⟨k1, rfl \| rfl⟩ : ",
+        "⊢ ∃ k, (2 * k1 + 1) ^ 2 = 4 * k"
+    ),
+    "a polynomial": case(
+        "(n : Nat) : ∃ k, (2 * n + 1) ^ 2 = 4 * k + 1", r"^exact ⟨n \* n \+ n, by grind⟩$"
+    ),
+    "a function": case(
+        ": ∃ f : Nat → Nat, f 0 = 5 ∧ ∀ n, f (n + 1) = f n + 3", r"^exact ⟨fun i => 3 \* i \+ 5, "
+    ),
+    "a power": case(
+        ": ∃ f : Nat → Nat, f 0 = 1 ∧ ∀ n, f (n + 1) = 2 * f n", r"^exact ⟨fun i => 2 \^ i, "
+    ),
+    "a diagonal": case(
+        "(α : Type) (f : α → α → Prop) : ∃ g : α → Prop, ∀ x, f x ≠ g", r"^exact ⟨fun x => ¬f x x, "
+    ),
+    "a diagonal of numbers": case(
+        ": ∀ f : Nat → Nat → Nat, ∃ g : Nat → Nat, ∀ n, f n ≠ g",
+        r"^intro f\nexact ⟨fun x => f x x \+ 1, "
+    ),
+    "a diagonal against a hypothesis": case(
+        "(α : Type) (f : α → α → Bool) (h : ∀ g, ∃ x, f x = g) : False",
+        r"^obtain ⟨x, hx⟩ := h \(fun x "
+    ),
+    "cases on what a claim says besides": case(
+        "(α : Type) [Nonempty α] (p : α → Prop) : ∃ x, p x → ∀ y, p y",
+        r"^by_cases hc : ∀ \(y : α\), p y$", "hc : ¬∀ (y : α), p y"
+    ),
     "induction on a Nat": case(
         "(n : Nat) : 0 + n = n", r"^induction n with", "ih : 0 + n = n\n⊢ 0 + (n + 1)"
     ),

@@ -13,6 +13,7 @@ from burnqed.policy.portfolio import (
     membership,
     numbers,
     structure,
+    witnesses,
 )
 from burnqed.policy.portfolio.reading import Reading
 
@@ -22,6 +23,8 @@ RULES: tuple[Callable[[Reading], Iterable[Rated]], ...] = (
     automation.unfolding,
     structure.introductions,
     structure.splits,
+    witnesses.witnesses,
+    witnesses.diagonals,
     structure.inductions,
     structure.later_start,
     structure.naming,

@@ -1,10 +1,9 @@
-"""Steps that follow the shape of a goal: introduce, split, induct, give a witness."""
+"""Steps that follow the shape of a goal: introduce, split, induct."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from itertools import combinations
 
 from burnqed.policy.candidates import Rated
 from burnqed.policy.portfolio.automation import definitions
@@ -64,8 +63,6 @@ def splits(r: Reading) -> Iterator[Rated]:
             yield "left", -1.2
             yield "right", -1.2
             yield from _by_cases_of(r, r.shape.left)
-        case "exists":
-            yield from _witnesses(r)
         case "ne":
             yield f"intro {r.fresh('h')}", -0.6
         case "eq":
@@ -102,27 +99,6 @@ def _conditions(r: Reading) -> Iterator[Rated]:
             yield f"by_cases {r.fresh('hc')} : {condition} <;> simp_all", -1.8
     for variable in r.of_type("Prop")[:4]:
         yield f"by_cases {r.fresh('h' + variable.name)} : {variable.name}", -2.4
-
-
-def _witnesses(r: Reading) -> Iterator[Rated]:
-    """Terms of the goal, and small numbers, as what is said to exist."""
-    type = r.shape.parts[0].text
-    terms = [v.name for v in r.variables if not type or v.type == type]
-    if type in ("", "Nat", "Int"):
-        numbers = [v.name for v in r.of_type("Nat", "Int")]
-        terms += [f"{a} - {b}" for a in numbers[:3] for b in numbers[:3] if a != b]
-        terms += [str(n) for n in [0, 1, 2, *r.numerals] if n < 10**5]
-        terms += [f"{a} + {b}" for a, b in combinations(numbers[:3], 2)]
-        terms += [f"{a} * {b}" for a, b in combinations(numbers[:3], 2)]
-        terms += [f"{v} + 1" for v in numbers[:3]] + [f"{v} / 2" for v in numbers[:2]]
-    yield "exact ⟨_, rfl⟩", -2.2
-    yield "constructor", -2.8
-    yield "simp", -1.0
-    for i, term in enumerate(list(dict.fromkeys(terms))[:14]):
-        yield f"refine ⟨{term}, ?_⟩", -1.8 - 0.15 * i
-        yield f"exact ⟨{term}, by omega⟩", -2.0 - 0.12 * i
-        yield f"exact ⟨{term}, by simp_all⟩", -2.4 - 0.15 * i
-        yield f"exact ⟨{term}, by grind⟩", -2.6 - 0.15 * i
 
 
 def inductions(r: Reading) -> Iterator[Rated]:
