@@ -88,6 +88,21 @@ async def test_what_is_false_is_told_with_values(lean_pool: Pool, text: str) -> 
 
 
 @pytest.mark.lean
+@pytest.mark.parametrize(("guessed", "wrong"), [(40, 7), (-1, 0), (40, 10**9)])
+async def test_a_guess_is_only_tried(lean_pool: Pool, guessed: int, wrong: int) -> None:
+    """A guess that is right saves the search; one that is not changes nothing."""
+    text = "theorem t (n : Int) (h : n % 40 = 0 ∨ n = -1) : n * n + n ≠ 1640 ∧ n ≠ -1"
+    statement = TheoremText(text)
+    async with open_session(lean_pool, HEARTBEATS) as session:
+        found = await refute(session, Theorem("t", statement), SECONDS, lambda goal: {"n": guessed})
+        assert found is not None
+        assert found.values == (("n", str(guessed)),)
+        without = await refute(session, Theorem("t", statement), SECONDS)
+        other = await refute(session, Theorem("t", statement), SECONDS, lambda goal: {"n": wrong})
+        assert other == without
+
+
+@pytest.mark.lean
 async def test_the_judge_agrees(lean_pool: Pool) -> None:
     """It has nothing to do with how a refutation is found and certified."""
     texts = [text for text in FALSE if "theorem" not in text][::4]

@@ -1,7 +1,8 @@
 """A search that checks whether its statement is false, if it is not proved at the first node.
 
 A theorem that the first node proves loses nothing by this, and others lose little. A statement that
-small values refute does not cost its whole budget.
+small values refute does not cost its whole budget. Where numbers computed in Python are a
+counterexample, Lean is asked about them before the first node.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from burnqed.core.ports import Policy
 from burnqed.core.types import Candidate, Goal, Theorem
 from burnqed.lean.refute import Refutation, refute
 from burnqed.lean.session import Session
+from burnqed.policy.portfolio.fitting import counterexample
+from burnqed.policy.portfolio.reading import Reading
 from burnqed.search.best_first import SearchResult
 from burnqed.search.events import Event, EventSink, Started
 
@@ -59,7 +62,7 @@ class Doubting:
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
     ) -> list[list[Candidate]]:
-        if self._asked >= _AFTER:
+        if self._asked >= _AFTER or (self._asked == 0 and _guess(states[0][0]) is not None):
             await self.look()
         self._asked += 1
         return await self._policy.propose(states, n, temperature, seed)
@@ -70,7 +73,7 @@ class Doubting:
             return
         self._looked = True
         try:
-            found = await refute(self._session, self._theorem, self._seconds)
+            found = await refute(self._session, self._theorem, self._seconds, _guess)
         except (LeanError, StatementError):
             return  # nothing was found, and the search itself reports what is wrong with Lean
         if found is not None:
@@ -81,3 +84,7 @@ class Doubting:
             return None
         tree, meter = self._started.tree, self._started.meter
         return SearchResult(tree, None, meter.nodes, meter.seconds, self._session.lean_seconds)
+
+
+def _guess(goal: Goal) -> dict[str, int] | None:
+    return counterexample(Reading(goal))

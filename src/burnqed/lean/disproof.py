@@ -90,6 +90,18 @@ class Sweep:
     instances: tuple[Instance, ...]
 
 
+def instance(hypotheses: Sequence[Hypothesis], values: Mapping[str, int]) -> Instance | None:
+    """The instance with these values, if they are of all of a statement's first variables."""
+    binders = _variables(hypotheses)
+    plain = [binder.name.partition("✝")[0] for binder in binders]
+    given = [_signed(values[name]) if name in values else None for name in plain]
+    wanted = [_candidates(binder.type, {}) is not None for binder in binders]
+    if not values or any(need and value is None for need, value in zip(wanted, given, strict=True)):
+        return None
+    names = tuple(binder.name for binder in binders)
+    return Instance(names, tuple(_MIDWAY if value is None else value for value in given))
+
+
 def instances(hypotheses: Sequence[Hypothesis]) -> list[Instance]:
     """The instances, small ones first. `hypotheses` are a statement's first variables and premises.
 

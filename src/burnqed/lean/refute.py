@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from burnqed.core.errors import LeanLost, is_own_fault
@@ -18,6 +18,7 @@ from burnqed.core.types import (
     Advanced,
     Closed,
     FileHole,
+    Goal,
     Hypothesis,
     Negation,
     ProofState,
@@ -29,7 +30,7 @@ from burnqed.core.types import (
     TimedOut,
 )
 from burnqed.lean import rules
-from burnqed.lean.disproof import CLOSERS, Instance, instances, sweep
+from burnqed.lean.disproof import CLOSERS, Instance, instance, instances, sweep
 from burnqed.lean.session import Session
 
 _AT_ONCE = 8
@@ -50,10 +51,15 @@ class Refutation:
         return ", ".join(f"{name} = {value}" for name, value in self.values)
 
 
-async def refute(session: Session, theorem: Theorem, seconds: float) -> Refutation | None:
+Guess = Callable[[Goal], Mapping[str, int] | None]  # values of a goal's variables, by name
+
+
+async def refute(
+    session: Session, theorem: Theorem, seconds: float, guess: Guess = lambda goal: None
+) -> Refutation | None:
     """Look for a refutation for about this time. Raises `StatementError` and `LeanError`.
 
-    A theorem of the library is true, so it is only started.
+    A theorem of the library is true, so it is only started. What is guessed is tried first.
     """
     statement = theorem.statement
     state = await session.start(theorem)
@@ -63,7 +69,8 @@ async def refute(session: Session, theorem: Theorem, seconds: float) -> Refutati
     binders = await _binders(session, state)
     try:
         async with asyncio.timeout(2 * seconds):
-            return await _Search(session, negated, time.monotonic() + seconds).run(binders)
+            search = _Search(session, negated, time.monotonic() + seconds)
+            return await search.run(binders, guess(state.goals[0]) or {})
     except TimeoutError:
         return None
 
@@ -83,8 +90,11 @@ class _Search:
         self._deadline = deadline
         self._stopped = 0
 
-    async def run(self, binders: Sequence[Hypothesis]) -> Refutation | None:
+    async def run(self, binders: Sequence[Hypothesis], guessed: Mapping[str, int]) -> Refutation | None:
         """Try values first, as they say most; then automation, alone and at undecided values."""
+        named = instance(binders, guessed)
+        if named is not None and (found := await self._counterexample([named])) is not None:
+            return found
         tried = instances(binders)
         box = sweep(binders)
         if box is not None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from itertools import combinations, islice, product
 
@@ -23,8 +23,8 @@ from burnqed.policy.portfolio.arithmetic import (
     parse,
     written,
 )
-from burnqed.policy.portfolio.reading import Reading, Said, premises
-from burnqed.policy.portfolio.truth import Test, number_kind, relation, test_of
+from burnqed.policy.portfolio.reading import Binder, Reading, Said, premises
+from burnqed.policy.portfolio.truth import Effort, Test, number_kind, relation, truth_of
 
 _CLOSED_SIZE = {1: 4096, 2: 64, 3: 16, 4: 8}  # values of each, by how many are looked for
 _OTHERS_SIZE = {0: 1, 1: 1000, 2: 32, 3: 10}  # of the others, where one is solved for
@@ -42,6 +42,10 @@ class Claim:
     variables: dict[str, str]
     hypotheses: tuple[Said, ...]
     numerals: tuple[int, ...]
+    effort: Effort = field(default_factory=Effort)
+
+    def test(self, said: Said, kinds: Mapping[str, Kind]) -> Test:
+        return truth_of(said, kinds, self.effort)
 
     @property
     def kinds(self) -> dict[str, Kind] | None:
@@ -66,17 +70,10 @@ class Claim:
 def claim_of(r: Reading) -> tuple[list[str], Claim] | None:
     """Names for `intro`, and what the target then claims, if that is that something exists."""
     binders, said = premises(r.shape)
-    if said is None or said.kind != "exists":
+    names = _introduced(r, binders)
+    if said is None or said.kind != "exists" or names is None:
         return None
-    given = [one.name for one in binders if one.name is not None]
-    names: list[str] = []
-    for one in binders:
-        name = r.fresh("h", [*given, *names]) if one.name is None else r.fresh(one.name, names)
-        if one.name not in (None, name):
-            return None  # it hides another, and the text does not say which of the two it means
-        names.append(name)
-    variables = {v.name: v.type for v in r.variables}
-    variables |= {one.name: one.type for one in binders if one.name}
+    variables = _variables(r, binders)
     unsaid = "Int" if "Int" in variables.values() else "Nat"  # where only the text is known
     wanted: dict[str, str] = {}
     while said.kind == "exists":
@@ -93,6 +90,22 @@ def claim_of(r: Reading) -> tuple[list[str], Claim] | None:
     return names, claim
 
 
+def _introduced(r: Reading, binders: Sequence[Binder]) -> list[str] | None:
+    """Their names after `intro`; None if one hides another, as texts do not say which they mean."""
+    given = [one.name for one in binders if one.name is not None]
+    names: list[str] = []
+    for one in binders:
+        name = r.fresh("h", [*given, *names]) if one.name is None else r.fresh(one.name, names)
+        if one.name not in (None, name):
+            return None
+        names.append(name)
+    return names
+
+
+def _variables(r: Reading, binders: Sequence[Binder]) -> dict[str, str]:
+    return {v.name: v.type for v in r.variables} | {one.name: one.type for one in binders if one.name}
+
+
 def _numbers(types: Mapping[str, str]) -> dict[str, Kind]:
     return {name: kind for name, type in types.items() if (kind := number_kind(type))}
 
@@ -105,7 +118,7 @@ def numbers_for(claim: Claim) -> Iterator[tuple[int, ...]]:
     kinds = claim.kinds
     if kinds is None or len(kinds) not in _CLOSED_SIZE:
         return
-    test = test_of(claim.body, kinds)
+    test = claim.test(claim.body, kinds)
     order = tuple(kinds)
     for numbers in _solved_numbers(claim, kinds, test):
         yield numbers
@@ -171,7 +184,7 @@ def terms_for(claim: Claim) -> Iterator[tuple[str, ...]]:
     kinds, cases = claim.kinds, _cases(claim)
     if kinds is None or len(kinds) not in _TERMS or not cases:
         return
-    test = test_of(claim.body, {**claim.numbers, **kinds})
+    test = claim.test(claim.body, {**claim.numbers, **kinds})
     offered = [_offered(claim, name, kind, cases) for name, kind in kinds.items()]
     for chosen in _simplest_first([len(one) for one in offered]):
         picked = [one[k] for one, k in zip(offered, chosen, strict=True)]
@@ -190,7 +203,7 @@ def _cases(claim: Claim) -> list[dict[str, int]]:
         return []
     grid = _grid(tuple(kinds.values()), _TRIED[len(kinds)])
     every = (dict(zip(kinds, ns, strict=True)) for ns in (*grid, *((n,) * len(kinds) for n in _FAR)))
-    tests = [test_of(said, kinds) for said in claim.hypotheses]
+    tests = [claim.test(said, kinds) for said in claim.hypotheses]
     return [case for case in every if all(test(case) is not False for test in tests)]
 
 
@@ -259,6 +272,27 @@ def _simplest_first(lengths: Sequence[int]) -> list[tuple[int, ...]]:
     return sorted(product(*map(range, lengths)), key=lambda ks: (sum(ks), ks))
 
 
+# ----------------------------------------------------------------------------- counterexamples
+
+
+def counterexample(r: Reading) -> dict[str, int] | None:
+    """Values of all variables for which the premises hold and the target does not; the smallest."""
+    binders, said = premises(r.shape)
+    variables = _variables(r, binders)
+    kinds = _numbers(variables)
+    if _introduced(r, binders) is None or len(kinds) < len(variables) or len(kinds) not in _CLOSED_SIZE:
+        return None
+    given = (*r.fact_shapes.values(), *(one.said for one in binders if one.name is None))
+    effort = Effort()
+    premised = [truth_of(one, kinds, effort) for one in given]
+    test = None if said is None else truth_of(said, kinds, effort)
+    for numbers in _grid(tuple(kinds.values()), _CLOSED_SIZE[len(kinds)]):
+        values = dict(zip(kinds, numbers, strict=True))
+        if (test is None or test(values) is False) and all(one(values) for one in premised):
+            return values
+    return None
+
+
 # ----------------------------------------------------------------------------------- functions
 
 
@@ -269,7 +303,7 @@ def functions_for(claim: Claim, i: str) -> Iterator[str]:
     if match is None or len(claim.wanted) > 1:
         return
     kind = number_kind(match[2]) or "Nat"
-    test = test_of(claim.body, {name: kind})
+    test = claim.test(claim.body, {name: kind})
     for text, function in _functions(i, claim.numerals, match):
         if test({name: function}):
             yield text

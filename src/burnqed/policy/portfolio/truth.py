@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from burnqed.policy.portfolio.arithmetic import (
     Kind,
@@ -23,15 +24,27 @@ _INTEGERS = range(-6, 7)
 _KINDS: dict[str, Kind] = {"Nat": "Nat", "Int": "Int"}
 
 
+@dataclass(slots=True)
+class Effort:
+    """How many more comparisons may be made. They are counted, so that a rule always says the same."""
+
+    left: int = 10_000
+
+    @property
+    def is_spent(self) -> bool:
+        return self.left <= 0
+
+
 def number_kind(type: str) -> Kind | None:
     """Of what a variable ranges over, if those are numbers."""
     return _KINDS.get(type)
 
 
-def test_of(said: Said, kinds: Kinds) -> Test:
+def truth_of(said: Said, kinds: Kinds, effort: Effort) -> Test:
     """What says whether it holds. A ∀ is tried for a few values only, and so is an inner ∃.
 
-    A part that is not about numbers says nothing, and neither does what depends on it.
+    A part that is not about numbers says nothing, and neither does what depends on it. Nor
+    does anything when the effort is spent.
     """
     match said.kind:
         case "true":
@@ -39,18 +52,16 @@ def test_of(said: Said, kinds: Kinds) -> Test:
         case "false":
             return lambda values: False
         case "and" | "or" | "implies" | "iff":
-            left, right = (test_of(part, kinds) for part in said.parts)
-            join = _JOINS[said.kind]
-            return lambda values: join(left(values), right(values))
+            left, right = (truth_of(part, kinds, effort) for part in said.parts)
+            return _JOINS[said.kind](left, right)
         case "not":
-            inner = test_of(said.parts[0], kinds)
-            return lambda values: _denied(inner(values))
+            return _denied(truth_of(said.parts[0], kinds, effort))
         case "forall" | "exists":
-            return _quantified(said, kinds)
+            return _quantified(said, kinds, effort)
         case "mem":
-            return _listed(said, kinds)
+            return _listed(said, kinds, effort)
         case kind if kind in _COMPARISONS:
-            return _compared(said, kinds)
+            return _compared(said, kinds, effort)
     return lambda values: None
 
 
@@ -64,7 +75,7 @@ def relation(said: Said, kinds: Kinds) -> tuple[Term, Term, Kind] | None:
     return (left, right, one or other or "Nat") if not (one and other and one != other) else None
 
 
-def _compared(said: Said, kinds: Kinds) -> Test:
+def _compared(said: Said, kinds: Kinds, effort: Effort) -> Test:
     sides = relation(said, kinds)
     if sides is None:
         return lambda values: None
@@ -72,6 +83,9 @@ def _compared(said: Said, kinds: Kinds) -> Test:
     compare = _COMPARISONS[said.kind]
 
     def test(values: Values) -> bool | None:
+        if effort.is_spent:
+            return None
+        effort.left -= 1
         try:
             a, b = compute(left, kind, kinds, values), compute(right, kind, kinds, values)
         except Unreadable:
@@ -81,25 +95,31 @@ def _compared(said: Said, kinds: Kinds) -> Test:
     return test
 
 
-def _quantified(said: Said, kinds: Kinds) -> Test:
+def _quantified(said: Said, kinds: Kinds, effort: Effort) -> Test:
     type, body = said.parts
     kind = number_kind(type.text)
     if kind is None:
         return lambda values: None
-    test = test_of(body, {**kinds, said.name: kind})
+    test = truth_of(body, {**kinds, said.name: kind}, effort)
     tried = _NATURALS if kind == "Nat" else _INTEGERS
     universal = said.kind == "forall"
 
     def tested(values: Values) -> bool | None:
-        outcomes = [test({**values, said.name: n}) for n in tried]
-        if universal:
-            return False if False in outcomes else (None if None in outcomes else True)
-        return True if True in outcomes else None
+        found: bool | None = True if universal else None
+        for n in tried:
+            if effort.is_spent:
+                return None
+            match test({**values, said.name: n}):
+                case None:
+                    found = None
+                case bool(one) if one is not universal:
+                    return one
+        return found
 
     return tested
 
 
-def _listed(said: Said, kinds: Kinds) -> Test:
+def _listed(said: Said, kinds: Kinds, effort: Effort) -> Test:
     """`x ∈ [1, 2, 3]`."""
     text = said.right
     if not (text.startswith("[") and text.endswith("]") and "[" not in text[1:]):
@@ -111,6 +131,9 @@ def _listed(said: Said, kinds: Kinds) -> Test:
         return lambda values: None
 
     def test(values: Values) -> bool | None:
+        if effort.is_spent:
+            return None
+        effort.left -= 1
         try:
             wanted = compute(one, kind, kinds, values)
             return wanted in [compute(term, kind, kinds, values) for term in all]
@@ -120,25 +143,42 @@ def _listed(said: Said, kinds: Kinds) -> Test:
     return test
 
 
-def _denied(one: bool | None) -> bool | None:
-    return None if one is None else not one
+def _denied(one: Test) -> Test:
+    def test(values: Values) -> bool | None:
+        found = one(values)
+        return None if found is None else not found
+
+    return test
 
 
-def _all(one: bool | None, other: bool | None) -> bool | None:
-    if one is False or other is False:
-        return False
-    return None if one is None or other is None else True
+def _all(one: Test, other: Test) -> Test:
+    def test(values: Values) -> bool | None:
+        first = one(values)
+        if first is False:
+            return False
+        second = other(values)
+        return False if second is False else (None if first is None else second)
+
+    return test
 
 
-def _any(one: bool | None, other: bool | None) -> bool | None:
+def _any(one: Test, other: Test) -> Test:
     return _denied(_all(_denied(one), _denied(other)))
 
 
-_JOINS: dict[str, Callable[[bool | None, bool | None], bool | None]] = {
+def _implied(one: Test, other: Test) -> Test:
+    return _any(_denied(one), other)
+
+
+def _equal(one: Test, other: Test) -> Test:
+    return _all(_implied(one, other), _implied(other, one))
+
+
+_JOINS: dict[str, Callable[[Test, Test], Test]] = {
     "and": _all,
     "or": _any,
-    "implies": lambda one, other: _any(_denied(one), other),
-    "iff": lambda one, other: None if one is None or other is None else one == other,
+    "implies": _implied,
+    "iff": _equal,
 }
 _COMPARISONS: dict[str, Callable[[int, int], bool]] = {
     "eq": lambda a, b: a == b,
