@@ -145,7 +145,8 @@ async def test_what_has_no_outcome_has_another_status(
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
-        ("GET", "/", 404),
+        ("GET", "/jobs", 404),
+        ("POST", "/", 405),
         ("GET", "/../../etc/passwd", 404),
         ("GET", "/prove", 405),
         ("PUT", "/prove", 405),

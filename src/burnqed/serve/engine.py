@@ -14,12 +14,13 @@ from typing import Any, Self, TypeVar
 
 from burnqed.core.errors import InfrastructureError, InputError, PoolClosed
 from burnqed.lean.source_file import decoded
-from burnqed.prover.results import NotFound, Proved, Statistics
+from burnqed.prover.results import NotFound, Proved
 from burnqed.prover.task import Task
 from burnqed.prover.warm import Prover
-from burnqed.search.events import Event, EventSink, Started, ignore
 from burnqed.serve.answers import CheckAnswer, Health, ProveAnswer, of_checked, of_result
 from burnqed.serve.config import ServeConfig
+from burnqed.serve.events import Begun, Say
+from burnqed.serve.growing import Growing
 from burnqed.serve.requests import CheckRequest, ProveRequest
 from burnqed.serve.turns import Turns
 
@@ -70,11 +71,15 @@ class Engine:
 
     # ------------------------------------------------------------------------------ requests
 
-    async def prove(self, asked: ProveRequest, events: EventSink = ignore) -> ProveAnswer:
+    async def prove(self, asked: ProveRequest) -> ProveAnswer:
         """Search and judge. Cancelling it frees its place and its Lean.
 
         Raises `Busy`, `InputError`, and `InfrastructureError` where nothing is known.
         """
+        return await self._awaited(self.begin(asked))
+
+    def begin(self, asked: ProveRequest, say: Say | None = None) -> asyncio.Task[ProveAnswer]:
+        """The same as a task, which tells `say` how far it is. It is admitted, or this raises."""
         text = self._text(asked.text)
         nodes = _within("nodes", asked.nodes, self.config.nodes)
         seconds = _within("seconds", asked.seconds, self.config.seconds)
@@ -82,21 +87,25 @@ class Engine:
         rounds = max(1, -(-places // self._turns.places))
 
         async def work() -> ProveAnswer:
+            if say is not None:
+                say(Begun())
             task = await asyncio.to_thread(Task, text)  # reading long texts keeps a thread busy
             # The `sorry`s of a text share the time.
             own = self._prover.parts.budget
             budget = replace(own, nodes=nodes, seconds=seconds / rounds)
-            heard = _Heard(events)
+            growing = Growing(say)
             try:
                 async with asyncio.timeout(seconds + BESIDES_SEARCH):
                     found = await self._prover.prove_async(
-                        task, budget=budget, seed=asked.seed, events=heard
+                        task, budget=budget, seed=asked.seed, events=growing
                     )
             except TimeoutError:
-                return of_result(NotFound(statement=text, limit="seconds", statistics=heard.spent))
+                return of_result(NotFound(statement=text, limit="seconds", statistics=growing.spent))
+            if isinstance(found, Proved):
+                growing.accepted()
             return of_result(found)
 
-        return await self._job(work, places)
+        return self._job(work, places)
 
     async def check(self, asked: CheckRequest) -> CheckAnswer:
         """The judge's verdicts. Raises as `prove` does, and `RequestTimeout` without a verdict."""
@@ -107,7 +116,7 @@ class Engine:
         async def work() -> CheckAnswer:
             return of_checked(await self._prover.check_async(text, against, seconds))
 
-        return await self._job(work)
+        return await self._awaited(self._job(work))
 
     def health(self) -> Health:
         parts, turns, config = self._prover.parts, self._turns, self.config
@@ -122,18 +131,24 @@ class Engine:
 
     # -------------------------------------------------------------------------------- inside
 
-    async def _job(self, work: Callable[[], Awaitable[T]], width: int = 1) -> T:
-        """Do the work in its turn, in a task that ends with the engine or with whoever waits."""
+    def _job(self, work: Callable[[], Awaitable[T]], width: int = 1) -> asyncio.Task[T]:
+        """Do the work in its turn, in a task that ends with the engine. Raises `Busy`."""
         if self._ending:
             raise PoolClosed("the server is stopping")
+        turn = self._turns.turn(width)
 
         async def in_turn() -> T:
-            async with self._turns.turn(width):
+            async with turn:
                 return await work()
 
         job = asyncio.create_task(in_turn())
         self._jobs.add(job)
         job.add_done_callback(self._jobs.discard)
+        job.add_done_callback(lambda _: turn.leave())  # it may end before it began
+        return job
+
+    async def _awaited(self, job: asyncio.Task[T]) -> T:
+        """A job's answer. It also ends with whoever waits for it."""
         try:
             await asyncio.wait({job})
         except asyncio.CancelledError:
@@ -155,27 +170,6 @@ class Engine:
             return decoded(given.encode())
         except InputError as error:
             raise InputError(f"the text {error.message}", hint=error.hint) from error
-
-
-class _Heard:
-    """Passes the events of a job's searches on, to know what they have spent."""
-
-    def __init__(self, events: EventSink) -> None:
-        self._events = events
-        self._started: list[Started] = []
-
-    def __call__(self, event: Event) -> None:
-        if isinstance(event, Started):
-            self._started.append(event)
-        self._events(event)
-
-    @property
-    def spent(self) -> Statistics:
-        return Statistics(
-            nodes=sum(one.meter.nodes for one in self._started),
-            states=sum(len(one.tree.nodes) for one in self._started),
-            seconds=max((one.meter.seconds for one in self._started), default=0.0),
-        )
 
 
 def _within(name: str, asked: Number | None, most: Number) -> Number:

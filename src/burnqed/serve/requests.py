@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -25,6 +25,13 @@ class ProveRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         Meta(description="Most seconds of search. The `sorry`s of a text share them."),
     ] = None
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="The same seed, the same search.")] = 0
+    mode: Annotated[
+        Literal["wait", "stream", "background"],
+        Meta(
+            description="`wait`: the answer is the outcome. `stream`: events as they come "
+            "(text/event-stream), the outcome is the last. `background`: a job, to be asked for later."
+        ),
+    ] = "wait"
 
 
 class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
