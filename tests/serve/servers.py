@@ -11,16 +11,26 @@ from typing import Any, cast
 import httpx
 
 from burnqed.core.listening import listen, url_of
-from burnqed.serve.answers import CheckAnswer, Health, ProveAnswer
+from burnqed.serve.answers import CheckAnswer, Health, LemmasAnswer, ProveAnswer
+from burnqed.serve.byhand import StepAnswer
 from burnqed.serve.engine import Engine
 from burnqed.serve.events import Say
 from burnqed.serve.guard import Guard
 from burnqed.serve.http import Api
-from burnqed.serve.requests import CheckRequest, ProveRequest
+from burnqed.serve.requests import (
+    CheckRequest,
+    LemmasRequest,
+    ProveRequest,
+    StartRequest,
+    StepRequest,
+)
 from burnqed.serve.server import answering
 
 FOUND = ProveAnswer(outcome="not_found", said="not found", limit="nodes")
 CHECKED = CheckAnswer(accepted=False, theorems=(), errors=(), toolchain="none", hint="")
+
+
+STEPPED = StepAnswer(proof="x", outcome="rejected")
 
 
 class Scripted:
@@ -37,6 +47,18 @@ class Scripted:
         await self._answer(asked)
         return FOUND
 
+    async def start(self, asked: StartRequest) -> StepAnswer:
+        await self._answer(asked)
+        return STEPPED
+
+    async def step(self, id: str, asked: StepRequest) -> StepAnswer:
+        await self._answer(asked)
+        return STEPPED
+
+    async def lemmas(self, asked: LemmasRequest) -> LemmasAnswer:
+        await self._answer(asked)
+        return LemmasAnswer(lemmas=())
+
     def begin(self, asked: ProveRequest, say: Say) -> asyncio.Task[ProveAnswer]:
         self.say = say
         return asyncio.create_task(self.prove(asked))
@@ -45,14 +67,14 @@ class Scripted:
         await self._answer(asked)
         return CHECKED
 
-    async def _answer(self, asked: ProveRequest | CheckRequest) -> None:
+    async def _answer(self, asked: Any) -> None:
         self.asked.append(asked)
         try:
             await self.go.wait()
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
-        broken = self.breaks(asked.text)
+        broken = self.breaks(asked.tactic if isinstance(asked, StepRequest) else asked.text)
         if broken is not None:
             raise broken
 

@@ -163,7 +163,7 @@ def reaching(file: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", ["/prove", "/check"])
+@pytest.mark.parametrize("path", ["/prove", "/check", "/step"])
 async def test_a_text_reaches_no_file(client: Client, path: str, tmp_path: Path) -> None:
     file = tmp_path / "Secret.lean"
     file.write_text(SECRET)

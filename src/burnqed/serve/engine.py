@@ -12,16 +12,31 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, Self, TypeVar
 
-from burnqed.core.errors import InfrastructureError, InputError, PoolClosed
+from burnqed.core.errors import InfrastructureError, InputError, PoolClosed, RequestTimeout
 from burnqed.lean.source_file import decoded
 from burnqed.prover.results import NotFound, Proved
 from burnqed.prover.task import Task
 from burnqed.prover.warm import Prover
-from burnqed.serve.answers import CheckAnswer, Health, ProveAnswer, of_checked, of_result
+from burnqed.serve.answers import (
+    CheckAnswer,
+    Health,
+    LemmaAnswer,
+    LemmasAnswer,
+    ProveAnswer,
+    of_checked,
+    of_result,
+)
+from burnqed.serve.byhand import Proof, Proofs, StepAnswer
 from burnqed.serve.config import ServeConfig
 from burnqed.serve.events import Begun, Say
 from burnqed.serve.growing import Growing
-from burnqed.serve.requests import CheckRequest, ProveRequest
+from burnqed.serve.requests import (
+    CheckRequest,
+    LemmasRequest,
+    ProveRequest,
+    StartRequest,
+    StepRequest,
+)
 from burnqed.serve.turns import Turns
 
 T = TypeVar("T")
@@ -43,6 +58,8 @@ class Engine:
         self.config = config
         self._prover = Prover(config)
         self._jobs: set[asyncio.Task[Any]] = set()
+        self._proofs = Proofs()
+        self._library = asyncio.Lock()  # one search in it at a time
         self._ending = False
 
     async def __aenter__(self) -> Self:
@@ -118,6 +135,39 @@ class Engine:
 
         return await self._awaited(self._job(work))
 
+    async def start(self, asked: StartRequest) -> StepAnswer:
+        """Start a proof by hand. It holds a Lean only while a step runs."""
+        text = self._text(asked.text)
+
+        async def work() -> StepAnswer:
+            proof = Proof(self._prover.by_hand(text))
+            first = await self._in_time(proof.start())
+            self._proofs.add(proof)
+            return first
+
+        return await self._awaited(self._job(work))
+
+    async def step(self, id: str, asked: StepRequest) -> StepAnswer:
+        """A tactic at a state of a proof by hand. Raises `Refused` if there is no such proof."""
+        tactic, proof = self._text(asked.tactic), self._proofs.find(id)
+        return await self._awaited(self._job(lambda: self._in_time(proof.step(asked.state, tactic))))
+
+    def forget(self, id: str) -> None:
+        """End a proof by hand. Raises `Refused` if there is no such proof."""
+        self._proofs.end(id)
+
+    async def lemmas(self, asked: LemmasRequest) -> LemmasAnswer:
+        """Lemmas of the library for a goal. Raises `InputError` if the library was not read."""
+        text = self._text(asked.text)
+        async with self._library:
+            found = await self._prover.lemmas_async(text, asked.count)
+        return LemmasAnswer(
+            lemmas=tuple(
+                LemmaAnswer(name=one.name, module=one.module, statement=one.statement, share=one.share)
+                for one in found
+            )
+        )
+
     def health(self) -> Health:
         parts, turns, config = self._prover.parts, self._turns, self.config
         return Health(
@@ -158,6 +208,14 @@ class Engine:
         if job.cancelled():
             raise PoolClosed("the server is stopping")
         return job.result()
+
+    async def _in_time(self, work: Awaitable[T]) -> T:
+        seconds = self.config.seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await work
+        except TimeoutError:
+            raise RequestTimeout(f"no answer within {seconds:g} s", seconds=seconds) from None
 
     def _text(self, given: str) -> str:
         size, most = len(given.encode()), self.config.text_bytes

@@ -30,7 +30,13 @@ from burnqed.serve.jobs import Job, Jobs
 from burnqed.serve.openapi import ENDPOINTS, EVENTS, document
 from burnqed.serve.page import POLICY, page
 from burnqed.serve.refusal import Refused, of_error
-from burnqed.serve.requests import CheckRequest, ProveRequest
+from burnqed.serve.requests import (
+    CheckRequest,
+    LemmasRequest,
+    ProveRequest,
+    StartRequest,
+    StepRequest,
+)
 
 T = TypeVar("T")
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -86,6 +92,22 @@ class Api:
     async def _check(self, request: Request) -> Response:
         asked = await self._bodies.read(request, CheckRequest)
         return self._say(200, await _while_there(request, self._open.check(asked)))
+
+    async def _start(self, request: Request) -> Response:
+        asked = await self._bodies.read(request, StartRequest)
+        return self._say(200, await _while_there(request, self._open.start(asked)))
+
+    async def _step(self, request: Request) -> Response:
+        asked, id = await self._bodies.read(request, StepRequest), request.path_params["id"]
+        return self._say(200, await _while_there(request, self._open.step(id, asked)))
+
+    async def _forget(self, request: Request) -> Response:
+        self._open.forget(request.path_params["id"])
+        return Response(status_code=204, headers=dict(_HEADERS))
+
+    async def _lemmas(self, request: Request) -> Response:
+        asked = await self._bodies.read(request, LemmasRequest)
+        return self._say(200, await _while_there(request, self._open.lemmas(asked)))
 
     async def _job(self, request: Request) -> Response:
         return self._say(200, self._found(request).describe())

@@ -8,10 +8,17 @@ from typing import Any
 
 import msgspec
 
-from burnqed.serve.answers import CheckAnswer, Health, ProveAnswer, Refusal
+from burnqed.serve.answers import CheckAnswer, Health, LemmasAnswer, ProveAnswer, Refusal
+from burnqed.serve.byhand import StepAnswer
 from burnqed.serve.events import JobEvent
 from burnqed.serve.jobs import JobAnswer
-from burnqed.serve.requests import CheckRequest, ProveRequest
+from burnqed.serve.requests import (
+    CheckRequest,
+    LemmasRequest,
+    ProveRequest,
+    StartRequest,
+    StepRequest,
+)
 
 JSON, EVENTS, HTML = "application/json", "text/event-stream", "text/html"
 _ABOUT = (
@@ -22,7 +29,7 @@ _WHY = {
     400: "The body does not fit.",
     401: "The token is missing or wrong.",
     403: "Another site's page asks, or for another host.",
-    404: "There is no such job.",
+    404: "There is no such job or proof, or it was forgotten.",
     408: "The body took too long.",
     413: "The body is too large.",
     422: "The text or a number cannot be worked on.",
@@ -60,6 +67,25 @@ ENDPOINTS = (
         "POST", "/check", "check", "The judge's verdicts on the theorems of a text.",
         {200: {JSON: CheckAnswer}}, CheckRequest, (*_BODY, 504),
         '{"text": "theorem a : 1 + 1 = 2 := rfl"}',
+    ),
+    Endpoint(
+        "POST", "/step", "start",
+        "Start a proof by hand: its id, and its first goals. Between steps it holds no Lean.",
+        {200: {JSON: StepAnswer}}, StartRequest, (*_BODY, 504),
+        '{"text": "theorem a (p q : Prop) (h : p ∧ q) : q ∧ p"}',
+    ),
+    Endpoint(
+        "POST", "/step/{id}", "step",
+        "Apply a tactic to any state of a proof by hand. Where no goal is left, the judge is asked.",
+        {200: {JSON: StepAnswer}}, StepRequest, (*_BODY, 404, 504),
+        '{"state": 0, "tactic": "constructor"}',
+    ),
+    Endpoint(
+        "DELETE", "/step/{id}", "forget", "End a proof by hand.", {204: {}}, refuses=(404, 503),
+    ),
+    Endpoint(
+        "POST", "/lemmas", "lemmas", "Lemmas of the library that a proof of a goal may need.",
+        {200: {JSON: LemmasAnswer}}, LemmasRequest, _BODY, '{"text": "⊢ a + b = b + a", "count": 5}',
     ),
     Endpoint(
         "GET", "/jobs/{id}", "job", "How far a job is, and its outcome.",

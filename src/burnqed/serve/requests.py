@@ -48,3 +48,23 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     seconds: Annotated[
         Annotated[float, Meta(ge=1)] | None, Meta(description="Time limit for the verdict.")
     ] = None
+
+
+class StartRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Start a proof by hand."""
+
+    text: Annotated[Text, Meta(description="A proposition, or a `theorem … : …`.")]
+
+
+class StepRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Apply a tactic to a state of a proof by hand."""
+
+    state: Annotated[int, Meta(ge=0, description="Any state that the proof has had; the first is 0.")]
+    tactic: Annotated[Text, Meta(description="Lean tactics, which act on the goals of the state.")]
+
+
+class LemmasRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Search the library for lemmas that a proof may need."""
+
+    text: Annotated[Text, Meta(description="A goal as Lean prints it, or a statement.")]
+    count: Annotated[int, Meta(ge=1, le=100, description="Most lemmas.")] = 10
