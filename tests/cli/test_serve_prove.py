@@ -61,12 +61,19 @@ def test_it_is_asked_and_stopped_in_the_middle_of_its_work() -> None:
         assert post(url, "/check", text=found["proof"]).json()["accepted"]
         leans = children(process.pid)
         assert leans
-        with ThreadPoolExecutor(1) as threads:
+        with ThreadPoolExecutor(2) as threads:
             asked = threads.submit(post, url, "/prove", text=SLOW)
             while httpx.get(f"{url}/health", trust_env=False).json()["running"] == 0:
                 time.sleep(0.02)
+            followed = threads.submit(post, url, "/prove", text=SLOW, mode="stream")
+            while httpx.get(f"{url}/health", trust_env=False).json()["waiting"] == 0:
+                time.sleep(0.02)
             process.send_signal(signal.SIGTERM)
             answer = asked.result(60)
+            stream = followed.result(60)
+        assert stream.status_code == 200
+        assert '"event":"refusal"' in stream.text
+        assert '"event":"answer"' not in stream.text
         assert (answer.status_code, answer.json()["error"]) == (503, "the server is stopping")
         assert process.wait(60) == 143
         assert process.stderr is not None

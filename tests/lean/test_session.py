@@ -129,6 +129,39 @@ async def test_hang_is_timed_out_and_the_state_survives(session: Session, pool: 
     assert pool.stats().timeouts == 1
 
 
+async def test_it_goes_on_at_another_worker(pool: Pool) -> None:
+    async with pool.lease() as worker:
+        session = Session(worker)
+        async with session.at(worker):
+            both = await step(session, await session.start(GOAL), "to A B")
+    with pytest.raises(ValueError, match="between two workers"):
+        await session.apply(both, "to")
+    async with pool.lease() as first:  # others work with both
+        async with open_session(pool) as other:
+            await step(other, await other.start(GOAL), "to X")
+            async with session.at(first):
+                assert (await step(session, both, "to", [1, 0])).text == "⊢ A"
+        async with pool.lease() as second:
+            assert second.pid != first.pid
+            async with session.at(second):
+                assert (await step(session, both, "to")).text == "⊢ B"
+    assert pool.stats().died == 0
+    assert pool.stats().recycled == 0
+    await session.close()
+
+
+async def test_what_happens_at_its_last_worker_is_not_its_concern(pool: Pool) -> None:
+    async with pool.lease() as worker:
+        session = Session(worker)
+        async with session.at(worker):
+            state = await step(session, await session.start(GOAL), "to A B")
+        kill_worker(session)
+    async with pool.lease() as worker, session.at(worker):
+        assert await session.apply(state, "fail") == Rejected("the tactic failed", "tactic")
+        kill_worker(session)
+        assert (await step(session, state, "to")).text == "⊢ B"
+
+
 async def test_replay_gives_the_same_goals(session: Session) -> None:
     root = await session.start(GOAL)
     left = await step(session, root, "to A B")

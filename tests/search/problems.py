@@ -10,6 +10,7 @@ from burnqed.core.types import Advanced, Candidate, Goal, Proposition, Theorem
 from burnqed.lean.fake import FakeEnvironment, Script
 from burnqed.search.best_first import SearchResult, Settings, best_first
 from burnqed.search.budget import Budget
+from burnqed.search.events import EventSink, ignore
 from burnqed.search.keys import key_of
 from burnqed.search.script import Script as Proof
 from burnqed.search.script import way_to
@@ -51,6 +52,7 @@ async def search(
     policy: ScriptedPolicy | None = None,
     budget: Budget | None = None,
     settings: Settings | None = None,
+    events: EventSink = ignore,
 ) -> tuple[SearchResult, FakeEnvironment]:
     environment = FakeEnvironment(script)
     searched = await best_first(
@@ -59,6 +61,7 @@ async def search(
         policy or every_tactic(script),
         None,
         budget or Budget(nodes=1000, candidates=100),
+        events=events,
         settings=settings,
     )
     searched.tree.check_invariants()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, cast
@@ -10,16 +11,26 @@ from typing import Any, cast
 import httpx
 
 from burnqed.core.listening import listen, url_of
-from burnqed.search.events import EventSink, ignore
-from burnqed.serve.answers import CheckAnswer, Health, ProveAnswer
+from burnqed.serve.answers import CheckAnswer, Health, LemmasAnswer, ProveAnswer
+from burnqed.serve.byhand import StepAnswer
 from burnqed.serve.engine import Engine
+from burnqed.serve.events import Say
 from burnqed.serve.guard import Guard
 from burnqed.serve.http import Api
-from burnqed.serve.requests import CheckRequest, ProveRequest
+from burnqed.serve.requests import (
+    CheckRequest,
+    LemmasRequest,
+    ProveRequest,
+    StartRequest,
+    StepRequest,
+)
 from burnqed.serve.server import answering
 
 FOUND = ProveAnswer(outcome="not_found", said="not found", limit="nodes")
 CHECKED = CheckAnswer(accepted=False, theorems=(), errors=(), toolchain="none", hint="")
+
+
+STEPPED = StepAnswer(proof="x", outcome="rejected")
 
 
 class Scripted:
@@ -32,22 +43,38 @@ class Scripted:
         self.go.set()
         self.breaks = breaks
 
-    async def prove(self, asked: ProveRequest, events: EventSink = ignore) -> ProveAnswer:
+    async def prove(self, asked: ProveRequest) -> ProveAnswer:
         await self._answer(asked)
         return FOUND
+
+    async def start(self, asked: StartRequest) -> StepAnswer:
+        await self._answer(asked)
+        return STEPPED
+
+    async def step(self, id: str, asked: StepRequest) -> StepAnswer:
+        await self._answer(asked)
+        return STEPPED
+
+    async def lemmas(self, asked: LemmasRequest) -> LemmasAnswer:
+        await self._answer(asked)
+        return LemmasAnswer(lemmas=())
+
+    def begin(self, asked: ProveRequest, say: Say) -> asyncio.Task[ProveAnswer]:
+        self.say = say
+        return asyncio.create_task(self.prove(asked))
 
     async def check(self, asked: CheckRequest) -> CheckAnswer:
         await self._answer(asked)
         return CHECKED
 
-    async def _answer(self, asked: ProveRequest | CheckRequest) -> None:
+    async def _answer(self, asked: Any) -> None:
         self.asked.append(asked)
         try:
             await self.go.wait()
         except asyncio.CancelledError:
             self.cancelled += 1
             raise
-        broken = self.breaks(asked.text)
+        broken = self.breaks(asked.tactic if isinstance(asked, StepRequest) else asked.text)
         if broken is not None:
             raise broken
 
@@ -84,3 +111,13 @@ async def until(true: Callable[[], bool], seconds: float = 20.0) -> None:
     async with asyncio.timeout(seconds):
         while not true():  # noqa: ASYNC110  (what it waits for belongs to others)
             await asyncio.sleep(0.005)
+
+
+def read_events(stream: str) -> list[tuple[int, dict[str, Any]]]:
+    """The events of a stream, with their ids."""
+    found = []
+    for block in stream.split("\n\n"):
+        lines = dict(line.split(": ", 1) for line in block.splitlines() if not line.startswith(":"))
+        if lines:
+            found.append((int(lines["id"]), json.loads(lines["data"])))
+    return found

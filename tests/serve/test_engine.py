@@ -17,7 +17,7 @@ from burnqed.lean.pool import Pool
 from burnqed.serve.config import ServeConfig
 from burnqed.serve.engine import Engine
 from burnqed.serve.requests import CheckRequest, ProveRequest
-from tests.serve.servers import Client, serving, until
+from tests.serve.servers import Client, read_events, serving, until
 
 pytestmark = pytest.mark.lean
 
@@ -78,6 +78,26 @@ async def test_a_text_with_holes(client: Client) -> None:
     whole = (await client.ask("/prove", text=text[: text.index("theorem b")])).json()
     assert whole["outcome"] == "proved"
     assert "sorry" not in whole["proof"]
+
+
+async def test_a_proof_is_followed_while_it_is_searched_for(client: Client) -> None:
+    text = "theorem both (p q : Prop) (hp : p) (hq : q) : p ∧ q ∧ p := by sorry"
+    found = await client.ask("/prove", text=text, mode="stream")
+    events = [event for _, event in read_events(found.text)]
+    kinds = [event["event"] for event in events]
+    assert (kinds[:2], kinds[-2:]) == (["begun", "searching"], ["accepted", "answer"])
+    assert set(kinds[2:-2]) == {"expanded"}
+    assert events[2]["goals"] == ["p q : Prop\nhp : p\nhq : q\n⊢ p ∧ q ∧ p"]
+    answer = events[-1]["answer"]
+    assert answer["outcome"] == "proved"
+    assert kinds.count("expanded") == answer["nodes"]
+    assert events[-2]["edges"], "the tactics that the proof came from"
+    assert all(edge["on_proof"] for edge in events[-2]["edges"])
+
+    missed = await client.ask("/prove", text=HARD, nodes=2, mode="stream")
+    events = [event for _, event in read_events(missed.text)]
+    assert events[-1]["answer"]["limit"] == "nodes"
+    assert "accepted" not in [event["event"] for event in events], "only the judge says so"
 
 
 async def test_the_judge_is_asked(client: Client) -> None:
@@ -143,7 +163,7 @@ def reaching(file: Path) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("path", ["/prove", "/check"])
+@pytest.mark.parametrize("path", ["/prove", "/check", "/step"])
 async def test_a_text_reaches_no_file(client: Client, path: str, tmp_path: Path) -> None:
     file = tmp_path / "Secret.lean"
     file.write_text(SECRET)
@@ -197,6 +217,20 @@ async def test_who_leaves_in_the_middle_of_a_tactic_frees_its_lean(
     await asyncio.gather(asking, return_exceptions=True)
     await until(lambda: engine.health().running == 0)
     await until(lambda: pool.started > started)  # the one that ran the tactic is replaced
+    assert (await client.ask("/prove", text=EASY)).json()["outcome"] == "proved"
+
+
+async def test_a_job_that_is_stopped_in_the_middle_of_a_tactic_frees_its_lean(
+    engine: Engine, client: Client
+) -> None:
+    pool = searchers(engine)
+    before, started = pool.requests, pool.started
+    path = (await client.ask("/prove", text=SLOW, mode="background")).headers["Location"]
+    await until(lambda: pool.requests >= before + 3)
+    await asyncio.sleep(0.5)
+    assert (await client.delete(path)).json()["refusal"]["kind"] == "Stopped"
+    await until(lambda: engine.health().running == 0)
+    await until(lambda: pool.started > started)
     assert (await client.ask("/prove", text=EASY)).json()["outcome"] == "proved"
 
 

@@ -25,7 +25,7 @@ from burnqed.serve.guard import Guard
 from tests.serve.servers import Client, Scripted, serving, until
 
 TEXT = "∀ n : Nat, n + 0 = n"
-PATHS = ("/prove", "/check")
+PATHS = ("/prove", "/check", "/step", "/lemmas")
 
 
 @pytest.fixture(scope="module")
@@ -83,10 +83,7 @@ MALFORMED: list[tuple[Any, str]] = [
     ({"text": None}, "Expected `str`"),
     ({"text": ["a"]}, "Expected `str`"),
     ({"text": "a", "path": "/etc/passwd"}, "unknown field `path`"),
-    ({"text": "a", "seconds": "5"}, "$.seconds"),
-    ({"text": "a", "seconds": -1}, "$.seconds"),
-    (b'{"text": "a", "seconds": 1e999}', "$.seconds"),
-    (b'{"text": "a", "seconds": NaN}', "not JSON"),
+    (b'{"text": NaN}', "not JSON"),
 ]
 
 
@@ -102,6 +99,31 @@ async def test_a_malformed_body_is_told_and_reaches_nothing(
     assert told in answer.json()["error"]
     assert len(engine.asked) == before
     assert (await client.ask(path, text="fine")).status_code == 200, "and it goes on"
+
+
+@pytest.mark.parametrize("path", ["/prove", "/check"])
+@pytest.mark.parametrize("seconds", ['"5"', "-1", "1e999"])
+async def test_seconds_are_a_number_of_some_size(client: Client, path: str, seconds: str) -> None:
+    answer = await client.post(path, content=f'{{"text": "a", "seconds": {seconds}}}'.encode())
+    assert (answer.status_code, "$.seconds" in answer.json()["error"]) == (400, True)
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        {},
+        {"state": 0},
+        {"tactic": "simp"},
+        {"state": -1, "tactic": "simp"},
+        {"state": 0.5, "tactic": "simp"},
+        {"state": 0, "tactic": ""},
+        {"state": 0, "tactic": ["simp"]},
+        {"state": 0, "tactic": "simp", "proof": "x"},
+    ],
+)
+async def test_a_step_has_a_state_and_a_tactic(client: Client, content: dict[str, Any]) -> None:
+    assert (await client.ask("/step/x", **content)).status_code == 400
+    assert (await client.ask("/step/x", state=0, tactic="simp")).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -145,7 +167,8 @@ async def test_what_has_no_outcome_has_another_status(
 @pytest.mark.parametrize(
     ("method", "path", "status"),
     [
-        ("GET", "/", 404),
+        ("GET", "/jobs", 404),
+        ("POST", "/", 405),
         ("GET", "/../../etc/passwd", 404),
         ("GET", "/prove", 405),
         ("PUT", "/prove", 405),

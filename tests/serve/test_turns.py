@@ -86,6 +86,20 @@ async def test_without_a_queue_a_free_place_is_still_taken() -> None:
     await clients.end("b")
 
 
+async def test_places_are_taken_and_given_back_before_anything_is_awaited() -> None:
+    turns = Turns(2, 0)
+    first, second = turns.turn(), turns.turn()
+    with pytest.raises(Busy, match="2 requests run and 0 wait"):
+        turns.turn()
+    first.leave()
+    first.leave()
+    assert turns.running == 1
+    async with turns.turn():
+        assert turns.running == 2
+    second.leave()
+    assert (turns.running, turns.waiting) == (0, 0)
+
+
 async def test_a_wide_turn_waits_for_all_its_places_and_those_behind_it_wait() -> None:
     clients = Clients(Turns(3, 10))
     await clients.come("a", "b")

@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from burnqed.search.shown import Node
 from burnqed.search.tree import Status
 from burnqed.trajectories.record import Provenance, rows_of
 from burnqed.trajectories.schema import StepRow
 from burnqed.trajectories.store import theorem_rows
-from burnqed.web.tree import Grown, Node, goals_of, grown
+from burnqed.web.tree import Grown, goals_of, grown
 from tests.web import samples
 from tests.web.samples import Tried, forest, searched
 

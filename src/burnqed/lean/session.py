@@ -19,10 +19,9 @@ request, and a step takes one or all of a state's goals.
 from __future__ import annotations
 
 import asyncio
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Sequence
 from contextlib import asynccontextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from itertools import count
 from typing import TypeVar
@@ -48,6 +47,7 @@ from burnqed.core.types import (
     TimedOut,
 )
 from burnqed.lean import protocol, replies, requests, rules
+from burnqed.lean.made import NOWHERE, Record, Step, one_or_all, shape_of
 from burnqed.lean.pool import Pool, Worker
 from burnqed.lean.protocol import StepReply
 
@@ -56,7 +56,6 @@ T = TypeVar("T")
 _DELETE_AT_ONCE = 200  # freed states that justify a request
 _RESET_SECONDS = 5.0
 START_SECONDS = 300.0
-_NOWHERE = (0, 0)  # workers count their processes from 1
 # Factor for a step's budget in replays: it worked once, and must not fail for a few allocations.
 _REPLAY_BUDGET = 10
 
@@ -75,24 +74,6 @@ async def open_session(pool: Pool, heartbeats: int | None = None) -> AsyncIterat
             await session.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    parent: int
-    goals: tuple[int, ...] | None  # by index, in the order given to the tactic; None: all
-    tactic: str
-
-
-@dataclass(slots=True)
-class _Record:
-    """How a state was made, and where it is now."""
-
-    origin: Theorem | _Step
-    goals: tuple[Goal, ...]
-    home: tuple[int, int]  # (worker generation, Lean's id there)
-    children: int = 0  # records that would be replayed through this one
-    freed: bool = False
-
-
 class Session:
     """See the module. Calls from several tasks are served in turn."""
 
@@ -100,12 +81,13 @@ class Session:
         self._worker = worker
         self._heartbeats = heartbeats
         self._lean_seconds = 0.0
-        self._records: dict[int, _Record] = {}
+        self._records: dict[int, Record] = {}
         self._ids = count()
         self._garbage: list[tuple[int, int]] = []
         self._lock = asyncio.Lock()
         self._batches = True
         self._closed = False
+        self._leased = True  # its worker
 
     @property
     def lean_seconds(self) -> float:
@@ -115,14 +97,14 @@ class Session:
         async with self._lock:
             self._begin()
             home, goals = await self._twice(lambda: self._make_root(theorem))
-            return self._remember(_Record(theorem, goals, home))
+            return self._remember(Record(theorem, goals, home))
 
     async def apply(
         self, state: ProofState, tactic: str, goals: Sequence[int] | None = None
     ) -> StepOutcome:
         async with self._lock:
             self._begin(state)
-            step = _Step(state.id, self._selection(state, goals), tactic)
+            step = Step(state.id, self._selection(state, goals), tactic)
             return _refusal(tactic) or await self._apply(step)
 
     async def apply_batch(
@@ -133,7 +115,7 @@ class Session:
             selection = self._selection(state, goals)
             refused = [_refusal(tactic) for tactic in tactics]
             steps = [
-                _Step(state.id, selection, tactic)
+                Step(state.id, selection, tactic)
                 for tactic, refusal in zip(tactics, refused, strict=True)
                 if refusal is None
             ]
@@ -158,14 +140,36 @@ class Session:
     async def close(self) -> None:
         """Leave the worker as it was found, for the next lease."""
         async with self._lock:
-            if not self._closed and self._worker.alive:
-                with suppress(LeanLost, PoolClosed):
-                    await self._worker.request(requests.Reset().line, _RESET_SECONDS)
+            if not self._closed:
+                await self._leave()
             self._closed = True
+
+    @asynccontextmanager
+    async def at(self, worker: Worker) -> AsyncIterator[None]:
+        """Go on with another worker meanwhile, and then with none, until `at` the next.
+
+        States are made again there as they are needed.
+        """
+        async with self._lock:
+            self._worker, self._leased = worker, True
+            self._garbage.clear()
+            for record in self._records.values():
+                record.home = NOWHERE
+        try:
+            yield
+        finally:
+            async with self._lock:
+                await self._leave()
+
+    async def _leave(self) -> None:
+        leased, self._leased = self._leased, False
+        if leased and self._worker.alive:
+            with suppress(LeanLost, PoolClosed):
+                await self._worker.request(requests.Reset().line, _RESET_SECONDS)
 
     # ------------------------------------------------------------------- tactics
 
-    async def _apply(self, step: _Step) -> StepOutcome:
+    async def _apply(self, step: Step) -> StepOutcome:
         async def attempt() -> StepOutcome:
             lean_id = await self._locate(step.parent)
             try:
@@ -176,13 +180,13 @@ class Session:
 
         return await self._twice(attempt)
 
-    async def _apply_or_error(self, step: _Step) -> StepResult:
+    async def _apply_or_error(self, step: Step) -> StepResult:
         try:
             return await self._apply(step)
         except LeanLost as error:
             return error
 
-    async def _apply_all(self, parent: int, steps: Sequence[_Step]) -> list[StepResult]:
+    async def _apply_all(self, parent: int, steps: Sequence[Step]) -> list[StepResult]:
         """Steps from the same goals of one state: in one request if possible, else one by one."""
         if steps:
             # First make the state, so that failures in making it are not blamed on the tactics.
@@ -196,24 +200,24 @@ class Session:
                 self._no_batches(refusal)
         return [await self._apply_or_error(step) for step in steps]
 
-    async def _apply_together(self, parent: int, steps: Sequence[_Step]) -> list[StepResult]:
+    async def _apply_together(self, parent: int, steps: Sequence[Step]) -> list[StepResult]:
         """All steps in one request, without a second try."""
         lean_id = await self._locate(parent)
         replies = await self._run_batch(lean_id, steps, self._heartbeats)
         return [self._outcome(step, reply) for step, reply in zip(steps, replies, strict=True)]
 
-    async def _run(self, lean_id: int, step: _Step, heartbeats: int | None) -> StepReply:
+    async def _run(self, lean_id: int, step: Step, heartbeats: int | None) -> StepReply:
         if self._batches:
             try:
                 return (await self._run_batch(lean_id, [step], heartbeats))[0]
             except RequestRefused as refusal:
                 self._no_batches(refusal)
-        goal, resume = _one_or_all(step.goals, len(self._records[step.parent].goals))
+        goal, resume = one_or_all(step.goals, len(self._records[step.parent].goals))
         line = requests.GoalTactic(lean_id, goal, step.tactic, resume).line
         return protocol.read_step(await self._worker.request(line))  # it does not report its time
 
     async def _run_batch(
-        self, lean_id: int, steps: Sequence[_Step], heartbeats: int | None
+        self, lean_id: int, steps: Sequence[Step], heartbeats: int | None
     ) -> list[StepReply]:
         tactics = [step.tactic for step in steps]
         line = requests.Batch(lean_id, tactics, steps[0].goals, heartbeats).line
@@ -232,14 +236,14 @@ class Session:
             raise refusal
         self._batches = False
 
-    def _outcome(self, step: _Step, reply: StepReply) -> StepOutcome:
+    def _outcome(self, step: Step, reply: StepReply) -> StepOutcome:
         home = None if reply.state is None else (self._worker.generation, reply.state)
         if reply.refusal is not None or home is None:
             if home is not None:
                 self._garbage.append(home)
             assert reply.refusal is not None
             return replace(reply.refusal, cost=reply.cost)
-        state = self._remember(_Record(step, reply.goals, home))
+        state = self._remember(Record(step, reply.goals, home))
         return (Advanced if reply.goals else Closed)(
             state, reply.messages, reply.suggestions, reply.cost
         )
@@ -262,7 +266,7 @@ class Session:
     async def _locate(self, id: int) -> int:
         """Lean's id of a state on the current process, where it is replayed if necessary."""
         generation = await self._worker.ready()
-        path: list[_Record] = []
+        path: list[Record] = []
         record = self._records[id]
         while record.home[0] != generation:
             path.append(record)
@@ -276,7 +280,7 @@ class Session:
                 self._discard(record)
         return self._records[id].home[1]
 
-    async def _remake(self, record: _Record) -> None:
+    async def _remake(self, record: Record) -> None:
         origin = record.origin
         if isinstance(origin, Theorem):
             record.home, goals = await self._make_root(origin)
@@ -287,8 +291,8 @@ class Session:
             if reply.state is None or reply.refusal is not None:
                 raise ReplayDiverged(f"{origin.tactic!r} worked before, but now: {reply.refusal}")
             record.home, goals = (self._worker.generation, reply.state), reply.goals
-        if _shape(goals) != _shape(record.goals):
-            raise ReplayDiverged(f"{origin} led to other goals than before: {_shape(goals)}")
+        if shape_of(goals) != shape_of(record.goals):
+            raise ReplayDiverged(f"{origin} led to other goals than before: {shape_of(goals)}")
 
     async def _make_root(self, theorem: Theorem) -> tuple[tuple[int, int], tuple[Goal, ...]]:
         generation = await self._worker.ready()
@@ -308,6 +312,8 @@ class Session:
         """Checks at the beginning of every call."""
         if self._closed:
             raise ValueError("the session is closed")
+        if not self._leased:
+            raise ValueError("the session is between two workers")
         if state is not None:
             record = self._records.get(state.id)
             if record is None or record.freed:
@@ -326,10 +332,10 @@ class Session:
             raise ValueError(f"a goal is given twice: {wanted}")
         return None if wanted == tuple(there) else wanted
 
-    def _remember(self, record: _Record) -> ProofState:
+    def _remember(self, record: Record) -> ProofState:
         id = next(self._ids)
         self._records[id] = record
-        if isinstance(record.origin, _Step):
+        if isinstance(record.origin, Step):
             self._records[record.origin.parent].children += 1
         return ProofState(id, record.goals)
 
@@ -348,10 +354,10 @@ class Session:
             record = self._records[id]
             record.children -= 1
 
-    def _discard(self, record: _Record) -> None:
+    def _discard(self, record: Record) -> None:
         """Delete Lean's copy later. A replay through this state makes another."""
         self._garbage.append(record.home)
-        record.home = _NOWHERE
+        record.home = NOWHERE
 
     async def _sweep(self) -> None:
         """Delete freed states in Lean, many at once, if they still exist."""
@@ -365,24 +371,6 @@ class Session:
             with suppress(LeanLost):
                 reply = await self._worker.request(requests.DeleteStates(ids).line)
                 replies.raise_if_refused(reply)
-
-
-_METAVARIABLE = re.compile(r"\?[\w.✝]+")
-
-
-def _shape(goals: tuple[Goal, ...]) -> list[str]:
-    """What must be equal after a replay: the printed goals, up to names of metavariables."""
-    return [_METAVARIABLE.sub("?", goal.text) for goal in goals]
-
-
-def _one_or_all(goals: tuple[int, ...] | None, count: int) -> tuple[int, bool]:
-    """The goals for `goal.tactic`: the one to act on, and whether the others are included."""
-    if goals is None:
-        return 0, True
-    first, *others = goals
-    if others and others != [index for index in range(count) if index != first]:
-        raise ValueError("Pantograph's own REPL gives a tactic one goal, or all of them")
-    return first, bool(others)
 
 
 @lru_cache(4096)

@@ -162,7 +162,7 @@ class Prepared:
     loaded: Loaded | None = None  # a local model
     settings: PromptSettings = field(default_factory=PromptSettings)  # of a model
     rules: Policy = field(default_factory=Portfolio)  # alone, or mixed with a sampler
-    retriever: Retriever | None = None  # of the lemmas that a sampler is shown
+    retriever: Retriever | None = None  # of the lemmas that it names, or is shown
     shares: Shares = field(default_factory=Shares)  # of a model in a mixture
 
     @asynccontextmanager
@@ -203,7 +203,7 @@ def prepare(
     weights = load(find_ranker(CORE))  # the model was trained on what this one finds
     known = library()
     about = made.about | {"lemmas": f"{made.settings.lemmas} of {known.identity}"}
-    return replace(made, about=about, retriever=_retriever(known, weights))
+    return replace(made, about=about, retriever=retriever(known, weights))
 
 
 def _prepared(
@@ -275,11 +275,13 @@ def _ranked(choice: Choice, library: Callable[[], Library]) -> Prepared:
     weights = untrained() if choice.model is None else load(find_ranker(choice.model))
     known = library()
     about = {"policy": choice.kind, "model_identity": weights.identity, "library": known.identity}
-    rules = Ranked(_retriever(known, weights), weights)
-    return Prepared(choice, about, _places(choice), rules=rules)
+    lemmas = retriever(known, weights)
+    rules = Ranked(lemmas, weights)
+    return Prepared(choice, about, _places(choice), rules=rules, retriever=lemmas)
 
 
-def _retriever(library: Library, weights: Weights) -> Retriever:
+def retriever(library: Library, weights: Weights) -> Retriever:
+    """Finds lemmas of a library. That of a shipped library is made quickly."""
     from burnqed.policy.ranked.retrieval import Retriever
     from burnqed.policy.ranked.shared_words import shared_words
 

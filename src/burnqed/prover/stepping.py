@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from contextlib import AsyncExitStack
+from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
 from typing import Any, Self
 
 from burnqed.core.config import build
@@ -89,10 +89,45 @@ class Lean:
         return self._loop, self._session, self._judges
 
     def _theorem(self, text: str) -> Theorem:
-        task = Task(text)
-        if task.source.imports:
-            raise InputError(
-                "a statement cannot import anything", hint="Lean(imports=[…]) loads modules"
-            )
-        refuse_danger(task, trust=self.config.trust)
-        return task.theorem
+        return _stated(text, trust=self.config.trust)
+
+
+class ByHand:
+    """A proof whose steps go to whichever Lean of a pool is free. Between steps it holds none."""
+
+    def __init__(self, pool: Pool, judges: Pool, statement: str, heartbeats: int) -> None:
+        self.theorem = _stated(statement, trust=False)
+        self._pool, self._judges, self._heartbeats = pool, judges, heartbeats
+        self._session: Session | None = None
+
+    async def start(self) -> ProofState:
+        """Its first state. Raises `StatementError`."""
+        async with self._somewhere() as session:
+            return await session.start(self.theorem)
+
+    async def apply(self, state: ProofState, tactic: str) -> StepOutcome:
+        """Run a tactic on a state. The state is made again where this happens."""
+        async with self._somewhere() as session:
+            return await session.apply(state, tactic)
+
+    async def judge(self, tactics: Sequence[str]) -> Verdict:
+        """The judge's verdict on tactics as its proof."""
+        return await judge_proof(self._judges, self.theorem.statement, list(tactics))
+
+    @asynccontextmanager
+    async def _somewhere(self) -> AsyncIterator[Session]:
+        async with self._pool.lease() as worker:
+            if self._session is None:
+                self._session = Session(worker, self._heartbeats)
+            async with self._session.at(worker):
+                yield self._session
+
+
+def _stated(text: str, *, trust: bool) -> Theorem:
+    task = Task(text)
+    if task.source.imports:
+        raise InputError(
+            "a statement cannot import anything", hint="modules are loaded when Lean is started"
+        )
+    refuse_danger(task, trust=trust)
+    return task.theorem

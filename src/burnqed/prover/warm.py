@@ -7,21 +7,27 @@ from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from burnqed.core.config import build, validated
 from burnqed.core.errors import InputError, StatementError
 from burnqed.core.watching import warn
+from burnqed.evaluation.prove import DEFAULT_HEARTBEATS
 from burnqed.evaluation.prove import Prover as Searcher
 from burnqed.prover import checking
 from burnqed.prover.assembly import Assembled, assemble, modules_of
 from burnqed.prover.checking import SECONDS, Checked
 from burnqed.prover.config import Config
+from burnqed.prover.lemmas import Lemma, lemmas_for, retriever_of
 from burnqed.prover.loops import Loop
 from burnqed.prover.results import Result, refused, result_of
+from burnqed.prover.stepping import ByHand
 from burnqed.prover.task import Task, attempt, gate_of, refuse_danger, task_of
 from burnqed.search.budget import Budget
 from burnqed.search.events import EventSink, ignore
+
+if TYPE_CHECKING:  # it loads numpy
+    from burnqed.policy.ranked.retrieval import Retriever
 
 Given = str | Path | Task
 
@@ -53,6 +59,7 @@ class Prover:
         self._stack: AsyncExitStack | None = None
         self._parts: Assembled | None = None
         self._searcher: Searcher | None = None
+        self._retriever: Retriever | None = None
 
     # ------------------------------------------------------------------------- with
 
@@ -124,6 +131,19 @@ class Prover:
         """Like `check`, in the event loop of `async with`."""
         self._refuse_thread()
         return await self._check(text, against, seconds)
+
+    def by_hand(self, statement: str) -> ByHand:
+        """A proof step by step, in the event loop of `async with`, by this prover's Leans."""
+        self._refuse_thread()
+        searcher = self._open_searcher
+        return ByHand(searcher.pool, searcher.judges, statement, DEFAULT_HEARTBEATS)
+
+    async def lemmas_async(self, goal: str, count: int) -> list[Lemma]:
+        """Lemmas of the library that a proof of a goal may need, the likeliest first."""
+        parts = self.parts
+        if self._retriever is None:
+            self._retriever = await asyncio.to_thread(retriever_of, parts)
+        return await asyncio.to_thread(lemmas_for, self._retriever, goal, count)
 
     @property
     def parts(self) -> Assembled:

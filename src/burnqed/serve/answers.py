@@ -80,6 +80,21 @@ class TheoremAnswer(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
 
 
+class LemmaAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """A theorem of the library. `share` is its share of all that were considered, which have 1."""
+
+    name: str
+    module: str
+    statement: str
+    share: float
+
+
+class LemmasAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """Lemmas, the likeliest first."""
+
+    lemmas: tuple[LemmaAnswer, ...]
+
+
 class ErrorAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """An error of Lean in the text. Lines count from 1 and columns from 0, in characters."""
 
@@ -157,14 +172,14 @@ def of_result(result: Result) -> ProveAnswer:
 def of_checked(checked: Checked) -> CheckAnswer:
     return CheckAnswer(
         accepted=bool(checked),
-        theorems=tuple(map(_theorem, checked.verdicts)),
+        theorems=tuple(map(of_verdict, checked.verdicts)),
         errors=tuple(ErrorAnswer(line=e.line, column=e.column, message=e.text) for e in checked.errors),
         toolchain=checked.toolchain,
         hint=checked.hint,
     )
 
 
-def _theorem(verdict: Verdict) -> TheoremAnswer:
+def of_verdict(verdict: Verdict) -> TheoremAnswer:
     return TheoremAnswer(
         theorem=verdict.theorem, accepted=verdict.accepted, reason=verdict.reason, type=verdict.type,
         axioms=verdict.axioms, axioms_seen=verdict.axioms_seen, seconds=verdict.seconds,

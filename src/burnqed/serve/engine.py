@@ -12,15 +12,31 @@ from dataclasses import replace
 from importlib.metadata import version
 from typing import Any, Self, TypeVar
 
-from burnqed.core.errors import InfrastructureError, InputError, PoolClosed
+from burnqed.core.errors import InfrastructureError, InputError, PoolClosed, RequestTimeout
 from burnqed.lean.source_file import decoded
-from burnqed.prover.results import NotFound, Proved, Statistics
+from burnqed.prover.results import NotFound, Proved
 from burnqed.prover.task import Task
 from burnqed.prover.warm import Prover
-from burnqed.search.events import Event, EventSink, Started, ignore
-from burnqed.serve.answers import CheckAnswer, Health, ProveAnswer, of_checked, of_result
+from burnqed.serve.answers import (
+    CheckAnswer,
+    Health,
+    LemmaAnswer,
+    LemmasAnswer,
+    ProveAnswer,
+    of_checked,
+    of_result,
+)
+from burnqed.serve.byhand import Proof, Proofs, StepAnswer
 from burnqed.serve.config import ServeConfig
-from burnqed.serve.requests import CheckRequest, ProveRequest
+from burnqed.serve.events import Begun, Say
+from burnqed.serve.growing import Growing
+from burnqed.serve.requests import (
+    CheckRequest,
+    LemmasRequest,
+    ProveRequest,
+    StartRequest,
+    StepRequest,
+)
 from burnqed.serve.turns import Turns
 
 T = TypeVar("T")
@@ -42,6 +58,8 @@ class Engine:
         self.config = config
         self._prover = Prover(config)
         self._jobs: set[asyncio.Task[Any]] = set()
+        self._proofs = Proofs()
+        self._library = asyncio.Lock()  # one search in it at a time
         self._ending = False
 
     async def __aenter__(self) -> Self:
@@ -70,11 +88,15 @@ class Engine:
 
     # ------------------------------------------------------------------------------ requests
 
-    async def prove(self, asked: ProveRequest, events: EventSink = ignore) -> ProveAnswer:
+    async def prove(self, asked: ProveRequest) -> ProveAnswer:
         """Search and judge. Cancelling it frees its place and its Lean.
 
         Raises `Busy`, `InputError`, and `InfrastructureError` where nothing is known.
         """
+        return await self._awaited(self.begin(asked))
+
+    def begin(self, asked: ProveRequest, say: Say | None = None) -> asyncio.Task[ProveAnswer]:
+        """The same as a task, which tells `say` how far it is. It is admitted, or this raises."""
         text = self._text(asked.text)
         nodes = _within("nodes", asked.nodes, self.config.nodes)
         seconds = _within("seconds", asked.seconds, self.config.seconds)
@@ -82,21 +104,25 @@ class Engine:
         rounds = max(1, -(-places // self._turns.places))
 
         async def work() -> ProveAnswer:
+            if say is not None:
+                say(Begun())
             task = await asyncio.to_thread(Task, text)  # reading long texts keeps a thread busy
             # The `sorry`s of a text share the time.
             own = self._prover.parts.budget
             budget = replace(own, nodes=nodes, seconds=seconds / rounds)
-            heard = _Heard(events)
+            growing = Growing(say)
             try:
                 async with asyncio.timeout(seconds + BESIDES_SEARCH):
                     found = await self._prover.prove_async(
-                        task, budget=budget, seed=asked.seed, events=heard
+                        task, budget=budget, seed=asked.seed, events=growing
                     )
             except TimeoutError:
-                return of_result(NotFound(statement=text, limit="seconds", statistics=heard.spent))
+                return of_result(NotFound(statement=text, limit="seconds", statistics=growing.spent))
+            if isinstance(found, Proved):
+                growing.accepted()
             return of_result(found)
 
-        return await self._job(work, places)
+        return self._job(work, places)
 
     async def check(self, asked: CheckRequest) -> CheckAnswer:
         """The judge's verdicts. Raises as `prove` does, and `RequestTimeout` without a verdict."""
@@ -107,7 +133,40 @@ class Engine:
         async def work() -> CheckAnswer:
             return of_checked(await self._prover.check_async(text, against, seconds))
 
-        return await self._job(work)
+        return await self._awaited(self._job(work))
+
+    async def start(self, asked: StartRequest) -> StepAnswer:
+        """Start a proof by hand. It holds a Lean only while a step runs."""
+        text = self._text(asked.text)
+
+        async def work() -> StepAnswer:
+            proof = Proof(self._prover.by_hand(text))
+            first = await self._in_time(proof.start())
+            self._proofs.add(proof)
+            return first
+
+        return await self._awaited(self._job(work))
+
+    async def step(self, id: str, asked: StepRequest) -> StepAnswer:
+        """A tactic at a state of a proof by hand. Raises `Refused` if there is no such proof."""
+        tactic, proof = self._text(asked.tactic), self._proofs.find(id)
+        return await self._awaited(self._job(lambda: self._in_time(proof.step(asked.state, tactic))))
+
+    def forget(self, id: str) -> None:
+        """End a proof by hand. Raises `Refused` if there is no such proof."""
+        self._proofs.end(id)
+
+    async def lemmas(self, asked: LemmasRequest) -> LemmasAnswer:
+        """Lemmas of the library for a goal. Raises `InputError` if the library was not read."""
+        text = self._text(asked.text)
+        async with self._library:
+            found = await self._prover.lemmas_async(text, asked.count)
+        return LemmasAnswer(
+            lemmas=tuple(
+                LemmaAnswer(name=one.name, module=one.module, statement=one.statement, share=one.share)
+                for one in found
+            )
+        )
 
     def health(self) -> Health:
         parts, turns, config = self._prover.parts, self._turns, self.config
@@ -122,18 +181,24 @@ class Engine:
 
     # -------------------------------------------------------------------------------- inside
 
-    async def _job(self, work: Callable[[], Awaitable[T]], width: int = 1) -> T:
-        """Do the work in its turn, in a task that ends with the engine or with whoever waits."""
+    def _job(self, work: Callable[[], Awaitable[T]], width: int = 1) -> asyncio.Task[T]:
+        """Do the work in its turn, in a task that ends with the engine. Raises `Busy`."""
         if self._ending:
             raise PoolClosed("the server is stopping")
+        turn = self._turns.turn(width)
 
         async def in_turn() -> T:
-            async with self._turns.turn(width):
+            async with turn:
                 return await work()
 
         job = asyncio.create_task(in_turn())
         self._jobs.add(job)
         job.add_done_callback(self._jobs.discard)
+        job.add_done_callback(lambda _: turn.leave())  # it may end before it began
+        return job
+
+    async def _awaited(self, job: asyncio.Task[T]) -> T:
+        """A job's answer. It also ends with whoever waits for it."""
         try:
             await asyncio.wait({job})
         except asyncio.CancelledError:
@@ -143,6 +208,14 @@ class Engine:
         if job.cancelled():
             raise PoolClosed("the server is stopping")
         return job.result()
+
+    async def _in_time(self, work: Awaitable[T]) -> T:
+        seconds = self.config.seconds
+        try:
+            async with asyncio.timeout(seconds):
+                return await work
+        except TimeoutError:
+            raise RequestTimeout(f"no answer within {seconds:g} s", seconds=seconds) from None
 
     def _text(self, given: str) -> str:
         size, most = len(given.encode()), self.config.text_bytes
@@ -155,27 +228,6 @@ class Engine:
             return decoded(given.encode())
         except InputError as error:
             raise InputError(f"the text {error.message}", hint=error.hint) from error
-
-
-class _Heard:
-    """Passes the events of a job's searches on, to know what they have spent."""
-
-    def __init__(self, events: EventSink) -> None:
-        self._events = events
-        self._started: list[Started] = []
-
-    def __call__(self, event: Event) -> None:
-        if isinstance(event, Started):
-            self._started.append(event)
-        self._events(event)
-
-    @property
-    def spent(self) -> Statistics:
-        return Statistics(
-            nodes=sum(one.meter.nodes for one in self._started),
-            states=sum(len(one.tree.nodes) for one in self._started),
-            seconds=max((one.meter.seconds for one in self._started), default=0.0),
-        )
 
 
 def _within(name: str, asked: Number | None, most: Number) -> Number:

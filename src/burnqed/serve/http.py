@@ -1,17 +1,15 @@
-"""The engine over HTTP.
+"""The engine over HTTP: the endpoints of `openapi`.
 
-    POST /prove    a statement, or a text with `sorry`s: the outcome
-    POST /check    a text, alone or against a reference: the judge's verdicts
-    GET  /health   200 once the prover has proved something; 503 before that and while it stops
-
-Requests and answers are the structs of `requests` and `answers`, as JSON. An outcome has the status
-200; what has no outcome has another status and a `Refusal`. Work ends when its client leaves.
+Requests and answers are the structs of `requests`, `answers`, `events` and `jobs`, as JSON. An outcome
+has the status 200; what has no outcome has another status and a `Refusal`. Work ends when its client
+leaves, unless it is a job in the background.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from functools import partial
 from importlib.metadata import version
 from typing import Any, Literal, TypeVar
 
@@ -19,20 +17,32 @@ import msgspec
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
-from starlette.responses import Response
+from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
 from burnqed.core.errors import BurnQedError
 from burnqed.serve.answers import Health
 from burnqed.serve.bodies import Bodies
 from burnqed.serve.engine import Engine
 from burnqed.serve.guard import Guard
+from burnqed.serve.jobs import Job, Jobs
+from burnqed.serve.openapi import ENDPOINTS, EVENTS, document
+from burnqed.serve.page import POLICY, page
 from burnqed.serve.refusal import Refused, of_error
-from burnqed.serve.requests import CheckRequest, ProveRequest
+from burnqed.serve.requests import (
+    CheckRequest,
+    LemmasRequest,
+    ProveRequest,
+    StartRequest,
+    StepRequest,
+)
 
 T = TypeVar("T")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
+_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+_STILL_HERE = 10.0  # seconds without an event after which a stream says something
 _LOADING = 5  # seconds after which a client of a server that starts may ask again
 
 
@@ -44,14 +54,15 @@ class Api:
         self.ending = False
         self._guard = guard
         self._bodies = Bodies(text_bytes)
+        self._jobs = Jobs()
 
     def app(self) -> Starlette:
+        routes = [
+            Route(e.path, self._met(getattr(self, f"_{e.name}"), open=e.open), methods=[e.method])
+            for e in ENDPOINTS
+        ]
         return Starlette(
-            routes=[
-                Route("/health", self._met(self._health, open=True)),
-                Route("/prove", self._met(self._prove), methods=["POST"]),
-                Route("/check", self._met(self._check), methods=["POST"]),
-            ],
+            routes=routes,
             exception_handlers={
                 Refused: self._refuse, BurnQedError: self._explain, HTTPException: self._nowhere,
                 ClientDisconnect: self._gone, Exception: self._failed,
@@ -68,11 +79,58 @@ class Api:
 
     async def _prove(self, request: Request) -> Response:
         asked = await self._bodies.read(request, ProveRequest)
-        return self._say(200, await _while_there(request, self._open.prove(asked)))
+        engine = self._open
+        if asked.mode == "wait":
+            return self._say(200, await _while_there(request, engine.prove(asked)))
+        job = self._jobs.begin(lambda say: engine.begin(asked, say))
+        if asked.mode == "stream":
+            return self._stream(job, ends=True)
+        answer = self._say(202, job.describe())
+        answer.headers["Location"] = f"/jobs/{job.id}"
+        return answer
 
     async def _check(self, request: Request) -> Response:
         asked = await self._bodies.read(request, CheckRequest)
         return self._say(200, await _while_there(request, self._open.check(asked)))
+
+    async def _start(self, request: Request) -> Response:
+        asked = await self._bodies.read(request, StartRequest)
+        return self._say(200, await _while_there(request, self._open.start(asked)))
+
+    async def _step(self, request: Request) -> Response:
+        asked, id = await self._bodies.read(request, StepRequest), request.path_params["id"]
+        return self._say(200, await _while_there(request, self._open.step(id, asked)))
+
+    async def _forget(self, request: Request) -> Response:
+        self._open.forget(request.path_params["id"])
+        return Response(status_code=204, headers=dict(_HEADERS))
+
+    async def _lemmas(self, request: Request) -> Response:
+        asked = await self._bodies.read(request, LemmasRequest)
+        return self._say(200, await _while_there(request, self._open.lemmas(asked)))
+
+    async def _job(self, request: Request) -> Response:
+        return self._say(200, self._found(request).describe())
+
+    async def _end_job(self, request: Request) -> Response:
+        job = self._found(request)
+        await self._jobs.end(job)
+        return self._say(200, job.describe())
+
+    async def _follow_job(self, request: Request) -> Response:
+        after = request.headers.get("last-event-id", "0")
+        if not (after.isascii() and after.isdecimal() and len(after) < 10):
+            raise Refused(400, "Last-Event-ID is the number of an event", kind="BadRequest")
+        return self._stream(self._found(request), int(after))
+
+    async def _openapi(self, request: Request) -> Response:
+        return Response(
+            msgspec.json.encode(document()), headers=dict(_HEADERS), media_type="application/json"
+        )
+
+    async def _page(self, request: Request) -> Response:
+        headers = {**_HEADERS, "Content-Security-Policy": POLICY}
+        return Response(page(document()), headers=headers, media_type="text/html")
 
     # -------------------------------------------------------------------------------- inside
 
@@ -82,6 +140,16 @@ class Api:
             said = "the server is stopping" if self.ending else "the server is starting"
             raise Refused(503, said, kind="NotReady", retry_after=_LOADING)
         return self.engine
+
+    def _found(self, request: Request) -> Job:
+        return self._jobs.find(request.path_params["id"])
+
+    def _stream(self, job: Job, after: int = 0, *, ends: bool = False) -> Response:
+        """A job's events. `ends`: the job ends with the stream."""
+        events = job.follow(after, _STILL_HERE)
+        if events is None:
+            return Response(status_code=204, headers=dict(_HEADERS))  # it ends a browser's asking
+        return _Stream(events, partial(self._jobs.end, job) if ends else None)
 
     def _met(self, endpoint: Endpoint, *, open: bool = False) -> Endpoint:
         """The endpoint for those whom the guard lets in."""
@@ -106,7 +174,7 @@ class Api:
     async def _nowhere(self, request: Request, why: Exception) -> Response:
         assert isinstance(why, HTTPException)
         what = f"{request.method} {request.url.path}"
-        here = "POST /prove, POST /check, GET /health"
+        here = ", ".join(f"{e.method} {e.path}" for e in ENDPOINTS)
         return await self._refuse(
             request, Refused(why.status_code, f"there is no {what:.200}, only {here}", kind="NotFound")
         )
@@ -126,13 +194,41 @@ class Api:
         *,
         closes: bool = False,
     ) -> Response:
-        headers = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
+        headers = dict(_HEADERS)
         if retry_after is not None:
             headers["Retry-After"] = str(retry_after)
         if closes or self.ending:
             headers["Connection"] = "close"
         body = msgspec.json.encode(content)
         return Response(body, status, headers, media_type="application/json")
+
+
+class _Stream(StreamingResponse):
+    """Events as they come. `ended` is called when there are no more, or the client is gone."""
+
+    def __init__(
+        self,
+        events: AsyncIterator[tuple[int, bytes] | None],
+        ended: Callable[[], Awaitable[None]] | None,
+    ) -> None:
+        super().__init__(_sent(events), headers=dict(_HEADERS), media_type=EVENTS)
+        self._ended = ended
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            await super().__call__(scope, receive, send)
+        finally:
+            if self._ended is not None:
+                await self._ended()
+
+
+async def _sent(events: AsyncIterator[tuple[int, bytes] | None]) -> AsyncIterator[bytes]:
+    async for event in events:
+        if event is None:
+            yield b": still here\n\n"
+        else:
+            number, content = event
+            yield b"id: %d\ndata: %s\n\n" % (number, content)
 
 
 async def _while_there(request: Request, work: Coroutine[Any, Any, T]) -> T:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 import msgspec
 from msgspec import Meta
@@ -25,6 +25,13 @@ class ProveRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         Meta(description="Most seconds of search. The `sorry`s of a text share them."),
     ] = None
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="The same seed, the same search.")] = 0
+    mode: Annotated[
+        Literal["wait", "stream", "background"],
+        Meta(
+            description="`wait`: the answer is the outcome. `stream`: events as they come "
+            "(text/event-stream), the outcome is the last. `background`: a job, to be asked for later."
+        ),
+    ] = "wait"
 
 
 class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -41,3 +48,23 @@ class CheckRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     seconds: Annotated[
         Annotated[float, Meta(ge=1)] | None, Meta(description="Time limit for the verdict.")
     ] = None
+
+
+class StartRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Start a proof by hand."""
+
+    text: Annotated[Text, Meta(description="A proposition, or a `theorem … : …`.")]
+
+
+class StepRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Apply a tactic to a state of a proof by hand."""
+
+    state: Annotated[int, Meta(ge=0, description="Any state that the proof has had; the first is 0.")]
+    tactic: Annotated[Text, Meta(description="Lean tactics, which act on the goals of the state.")]
+
+
+class LemmasRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Search the library for lemmas that a proof may need."""
+
+    text: Annotated[Text, Meta(description="A goal as Lean prints it, or a statement.")]
+    count: Annotated[int, Meta(ge=1, le=100, description="Most lemmas.")] = 10

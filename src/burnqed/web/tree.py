@@ -9,47 +9,12 @@ moment. Closed is what the search saw: only the judge makes a proof of it.
 from __future__ import annotations
 
 import heapq
-import math
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from burnqed.search.shown import WORKED, Edge, Node, line_of, number
 from burnqed.trajectories.schema import StepRow
-
-LINE = 160  # characters of a goal in the tree; a node's own page has all of it
-WORKED = ("closed", "advanced")
-
-
-@dataclass(frozen=True, slots=True)
-class Edge:
-    """A tactic that worked at `source`. A closed goal has no children."""
-
-    source: int
-    children: tuple[int, ...]
-    tactic: str
-    logprob: float | None
-    at: float
-    on_proof: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A state. The record keeps no goals of a state that was never expanded."""
-
-    id: int
-    parent: int | None
-    depth: int
-    line: str  # the target of its first goal; "" if never expanded
-    goals: int
-    score: float | None
-    energy: float | None
-    seen: float  # seconds from the beginning of the search
-    expanded: float | None
-    closed: float | None
-    failed: float | None
-    tried: int
-    worked: int
-    on_proof: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +49,6 @@ def grown(rows: Sequence[StepRow]) -> Grown:
     return Grown(tuple(nodes), tuple(edges), tuple(moments))
 
 
-def number(value: float | None) -> float | None:
-    """The value as JSON can hold it."""
-    return value if value is not None and math.isfinite(value) else None
-
-
 def goals_of(state: str) -> list[str]:
     """The goals of a state, as Lean prints them: each ends with the lines from its target on."""
     goals: list[str] = []
@@ -119,7 +79,7 @@ def _node(
         id=node,
         parent=parent,
         depth=depth,
-        line=_line(goals[0]) if goals else "",
+        line=line_of(goals[0]) if goals else "",
         goals=len(goals),
         score=number(row.score) if row else None,
         energy=number(row.energy) if row else None,
@@ -131,13 +91,6 @@ def _node(
         worked=sum(one.outcome in WORKED for one in rows),
         on_proof=any(one.on_proof_path for one in rows),
     )
-
-
-def _line(goal: str) -> str:
-    """The target of a goal in one line."""
-    _, mark, target = goal.rpartition("\n⊢ ")
-    line = " ".join((target if mark else goal).removeprefix("⊢ ").split())
-    return line if len(line) <= LINE else line[: LINE - 1] + "…"
 
 
 @dataclass(slots=True)

@@ -34,8 +34,10 @@ def prove_command(
 
     POST /prove {"text": "∀ n : Nat, n + 0 = n"} returns {"outcome": "proved", "proof": …}. The outcome
     is proved (the judge accepted it), not_found, refuted or failed. POST /check {"text": …} returns the
-    judge's verdicts. GET /health returns 503 until the prover has proved something, and then the
-    address is printed.
+    judge's verdicts. POST /step proves by hand, tactic by tactic, and POST /lemmas searches the
+    library. GET / describes every request in a browser, also a proof that is followed as a stream of
+    events, or asked for later. GET /health returns 503 until the prover has proved something, and then
+    the address is printed.
 
     As many requests run as there are --workers, and --queue of them wait. A request that finds no room
     gets 429, and Retry-After says when to ask again. When a client leaves, its search stops.
