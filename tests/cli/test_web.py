@@ -48,7 +48,9 @@ def test_it_shows_runs_until_a_signal(tmp_path: Path, number: signal.Signals, co
         about = json.loads(line)
         assert about["runs"] == 3
         assert len(get(about["url"], "/api/runs")["runs"]) == 3
-        with socket.create_connection(("127.0.0.1", int(about["url"].rsplit(":", 1)[1]))):
+        with socket.create_connection(("127.0.0.1", int(about["url"].rsplit(":", 1)[1]))) as stream:
+            stream.sendall(b"GET /api/live HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert stream.recv(4096).startswith(b"HTTP/1.1 200")
             process.send_signal(number)  # somebody who is still connected does not hold it
             assert process.wait(30) == code
         assert process.stderr is not None
@@ -60,6 +62,18 @@ def test_the_line_says_where_and_what(tmp_path: Path) -> None:
     with serving(tmp_path / "only", "--port", "0") as (_, line):
         assert line.startswith("http://127.0.0.1:")
         assert line.endswith(f"shows 1 run in {tmp_path / 'only'}\n")
+
+
+def test_a_host_that_others_reach_is_warned_of(tmp_path: Path) -> None:
+    samples.write_search(tmp_path / "only", ())
+    with serving(tmp_path, "--port", "0", "--host", "0.0.0.0") as (process, line):
+        assert line.startswith("http://0.0.0.0:")
+        process.terminate()
+        assert process.wait(30) == 143
+        assert process.stderr is not None
+        told = process.stderr.read()
+    assert told.startswith("warning: every machine that reaches http://0.0.0.0:")
+    assert "no password" in told
 
 
 def test_what_is_wrong_is_told(tmp_path: Path) -> None:

@@ -77,7 +77,7 @@ def test_a_stage_that_ends_well_is_done(tmp_path: Path) -> None:
     assert looking.told == ["listing begun", "listing done: "]
     assert read_done(tmp_path) == {(0, "listing"): "done"}
     shown = "burn-qed data index --theorems qed-core --out theorems/all.json"
-    log = log_of(tmp_path, LISTING)
+    log = log_of(tmp_path, LISTING.key)
     assert log.read_text() == f"$ {shown}\n150 of 150 theorems in theorems/all.json\n"
     assert last_line(log) == "150 of 150 theorems in theorems/all.json"
     assert read_record(record_of(tmp_path, 0, "listing"))["command"] == shown
@@ -91,7 +91,7 @@ def test_a_stage_that_ends_well_is_done(tmp_path: Path) -> None:
 def test_one_whose_input_is_wrong_ends_the_run_and_is_not_done(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"wrong failed: .*absent") as caught:
         run(tmp_path, WRONG)
-    assert str(log_of(tmp_path, WRONG)) in caught.value.hint
+    assert str(log_of(tmp_path, WRONG.key)) in caught.value.hint
     assert read_done(tmp_path) == {}
     assert read_spent(tmp_path)[0, "wrong"].runs == 1
 
@@ -118,8 +118,8 @@ def test_a_bug_is_never_a_reason_to_skip(tmp_path: Path, monkeypatch: pytest.Mon
     stage = Stage(1, "pairs", NOTHING, optional=True)
     with pytest.raises(InfrastructureError, match="pairs ended with exit code 1 before") as caught:
         run(tmp_path, stage)
-    assert str(log_of(tmp_path, stage)) in caught.value.hint
-    assert "RuntimeError: a bug" in log_of(tmp_path, stage).read_text()
+    assert str(log_of(tmp_path, stage.key)) in caught.value.hint
+    assert "RuntimeError: a bug" in log_of(tmp_path, stage.key).read_text()
 
 
 def test_nor_is_one_that_is_caught(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +198,7 @@ def test_one_that_dies_is_named_with_its_signal_and_its_log(
         pytest.raises(InfrastructureError, match=f"listing was killed by {number.name}") as caught,
     ):
         run_stage(tmp_path, stage, lock, Killing(number), lambda: None)
-    assert str(log_of(tmp_path, stage)) in caught.value.hint
+    assert str(log_of(tmp_path, stage.key)) in caught.value.hint
     assert read_done(tmp_path) == {}
 
 
@@ -224,7 +224,7 @@ def test_what_is_there_whole_is_not_made_again(tmp_path: Path) -> None:
     (tmp_path / "model").mkdir()
     assert run(tmp_path, stage).told == ["export done: it was there"]
     assert read_done(tmp_path) == {(0, "export"): "done"}
-    assert not log_of(tmp_path, stage).exists(), "no process was begun"
+    assert not log_of(tmp_path, stage.key).exists(), "no process was begun"
 
 
 @pytest.mark.lean

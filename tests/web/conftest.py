@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Literal
 
@@ -12,6 +13,7 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 
 from burnqed.web.server import WebServer
 from tests.web import samples
+from tests.web.loops import Loop
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
 # The browser's own words for an answer that the page expects and shows.
@@ -39,16 +41,24 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
     """A server that shows the sample runs."""
     root = tmp_path_factory.mktemp("runs")
     samples.write_all(root)
+    samples.write_eval(root / "evals" / "before", samples.BEFORE, ("level 1", "level 2"))
+    Loop(root / "loop").finish()
     with WebServer(root) as server:
         yield server
 
 
 @pytest.fixture
 def page(chromium: Browser, shown: WebServer, request: pytest.FixtureRequest) -> Iterator[Page]:
-    """A page, in the look that the test's parameter names, where nothing may go wrong unseen."""
-    look: Look = getattr(request, "param", ("light", WIDE))
+    """A page in the look that the test's parameter names."""
+    with watched(chromium, shown, getattr(request, "param", ("light", WIDE))) as page:
+        yield page
+
+
+@contextmanager
+def watched(chromium: Browser, server: WebServer, look: Look = ("light", WIDE)) -> Iterator[Page]:
+    """A page where nothing may go wrong unseen."""
     scheme, size = look
-    context = chromium.new_context(color_scheme=scheme, viewport=size, base_url=shown.url)
+    context = chromium.new_context(color_scheme=scheme, viewport=size, base_url=server.url)
     context.set_default_timeout(15_000)
     page = context.new_page()
     wrong: list[str] = []
@@ -62,7 +72,7 @@ def page(chromium: Browser, shown: WebServer, request: pytest.FixtureRequest) ->
     yield page
     context.close()
     assert [told for told in wrong if not told.startswith(_MISSING)] == []
-    assert all(url.startswith((shown.url, "data:")) for url in asked), "it loads nothing from outside"
+    assert all(url.startswith((server.url, "data:")) for url in asked), "it loads nothing from outside"
 
 
 @pytest.fixture

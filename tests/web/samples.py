@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from burnqed.core.types import Rejected, TimedOut
+from burnqed.core.types import Proposition, Rejected, TimedOut
+from burnqed.data.index import statement_sha
 from burnqed.evaluation.results import RESULT, TheoremResult, write_result
 from burnqed.lean.fake import Script, Scripted
 from burnqed.search.best_first import SearchResult
@@ -130,7 +131,7 @@ def rows_and_record(tried: Tried, run: str) -> tuple[TheoremRecord, list[StepRow
         axioms_seen=("propext",) if proved else (),
         leak_rule=None,
         seed=7,
-        statement_sha=f"{abs(hash(tried.name)):064x}"[:16],
+        statement_sha=statement_sha(Proposition(tried.root)),
         path=path_of(tree) if proved else (),
     )
     return record, rows
@@ -148,17 +149,24 @@ def write_attempt(directory: Path, theorems: Sequence[Tried]) -> None:
             writer.add(*rows_and_record(tried, directory.name))
 
 
-def write_search(path: Path, theorems: Sequence[Tried] = THEOREMS, *, done: bool = True) -> Path:
-    manifest(path, "search")
+def write_search(
+    path: Path, theorems: Sequence[Tried] = THEOREMS, *, done: bool = True, name: str = "made-up"
+) -> Path:
+    manifest(path, "search", theorems=name)
     write_attempt(path, theorems)
     if done:
         (path / "summary.json").write_text("{}")
     return path
 
 
-def write_eval(path: Path, outcomes: Mapping[str, tuple[str, int]], groups: Sequence[str] = ()) -> Path:
+def write_eval(
+    path: Path,
+    outcomes: Mapping[str, tuple[str, int]],
+    groups: Sequence[str] = (),
+    name: str = "made-up",
+) -> Path:
     """An evaluation: `And.both` has a tree in each of two attempts, the others only a result."""
-    manifest(path, "eval")
+    manifest(path, "eval", theorems=name, theorems_checksum="5" * 64)
     for attempt in (1, 2):
         write_attempt(path / f"attempt-{attempt}", THEOREMS[:attempt])
     result = result_of(outcomes, attempts=2)  # type: ignore[arg-type]
@@ -178,6 +186,10 @@ OUTCOMES = {
     "And.both": ("proved", 3), "Not.provable": ("exhausted", 100), "other": ("error", 5),
     "t10": ("proved", 30), "t9": ("exhausted", 100),
 }  # fmt: skip
+
+
+# What the run `evals/ranker` is compared with.
+BEFORE = OUTCOMES | {"other": ("proved", 5), "t10": ("exhausted", 100), "t9": ("proved", 3)}
 
 
 def write_all(root: Path) -> Path:

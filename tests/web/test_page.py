@@ -43,7 +43,7 @@ def sound(page: Page) -> None:
 @every_look
 def test_every_view_is_accessible_and_fits(page: Page) -> None:
     opened(page)
-    expect(page.get_by_role("row")).to_have_count(4)
+    expect(page.get_by_role("row")).to_have_count(6)
     sound(page)
     opened(page, "evals/ranker")
     expect(page.get_by_role("row", name=re.compile("^And.both"))).to_contain_text("in 2 of 2 attempts")
@@ -172,6 +172,77 @@ def test_hostile_text_is_text(page: Page) -> None:
     assert page.locator("main img, main script").count() == 0
     assert "\u202e" not in page.locator("body").inner_text()
     assert "\u202e" not in page.title()
+    sound(page)
+
+
+def names(page: Page) -> list[str]:
+    return page.get_by_role("table", name="Theorems").locator("tbody th").all_inner_texts()
+
+
+def test_theorems_are_filtered(page: Page) -> None:
+    opened(page, "evals/ranker")
+    told = page.get_by_role("status").filter(has_text="theorem")
+    expect(told).to_have_text("5 theorems; 2 proved")
+    page.get_by_label("Outcome").select_option("not found (2)")
+    expect(told).to_have_text("2 of 5 theorems; 0 proved")
+    assert names(page) == ["t9", "Not.provable"]
+    page.get_by_label("Part").select_option("level 2 (2)")
+    assert names(page) == ["Not.provable"]
+    page.reload()  # the choice is in the address
+    expect(told).to_have_text("1 of 5 theorems; 0 proved")
+    expect(page.get_by_label("Part")).to_have_value("level 2")
+    page.get_by_label("Outcome").select_option("all")
+    page.get_by_label("Part").select_option("all")
+    page.get_by_label("Name").press_sequentially("T1")
+    expect(told).to_have_text("1 of 5 theorems; 1 proved")
+    assert names(page) == ["t10"]
+    page.get_by_label("Name").fill("<b>")
+    expect(told).to_have_text("0 of 5 theorems; 0 proved")
+    sound(page)
+
+
+@every_look
+def test_a_run_is_compared_with_another(page: Page) -> None:
+    opened(page, "evals/ranker")
+    page.get_by_label("Compared with").select_option(label="evals/before")
+    told = page.get_by_role("status").filter(has_text="theorem")
+    expect(told).to_have_text(
+        "5 theorems; 2 proved; 1 proved here only; 1 proved there only; 1 undecided: an error"
+    )
+    expect(page.get_by_role("row", name=re.compile("^t10"))).to_contain_text("proved here only")
+    sound(page)
+    page.get_by_label("Difference").select_option("proved here only")
+    expect(told).to_contain_text("1 of 5 theorems")
+    assert names(page) == ["t10"]
+    page.reload()
+    expect(told).to_contain_text("1 of 5 theorems")
+    page.get_by_label("Difference").select_option("undecided: an error")
+    assert names(page) == ["other"]
+    page.get_by_label("Compared with").select_option(label="first")
+    expect(told).to_contain_text("the theorem sets differ, so theorems are matched by name")
+    page.get_by_label("Compared with").select_option(label="no other run")
+    expect(told).to_have_text("5 theorems; 2 proved")
+    assert page.get_by_label("Difference").count() == 0
+
+
+@every_look
+def test_expert_iteration_shows_rates_cost_gates_and_stages(page: Page) -> None:
+    opened(page, "loop")
+    expect(
+        page.get_by_role("img", name=re.compile("qed-core: proved within 100 nodes"))
+    ).to_be_visible()
+    row = page.get_by_role("table", name="Iterations").get_by_role(
+        "row", name=re.compile("^iteration 0")
+    )
+    expect(row).to_contain_text("qed-core: 3 of 5 within 100 nodes")
+    gates = page.get_by_role("table", name="Gates")
+    expect(gates.get_by_role("row", name=re.compile("against baseline"))).to_contain_text(
+        "1 gained, 0 lost"
+    )
+    page.locator("summary", has_text="Stages").click()
+    expect(page.get_by_role("table", name="Stages").get_by_role("row")).to_have_count(15)
+    page.get_by_label("Set").select_option("train (3)")
+    assert len(names(page)) == 3
     sound(page)
 
 

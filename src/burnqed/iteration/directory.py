@@ -12,6 +12,7 @@ import fcntl
 import json
 import os
 import time
+from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -73,8 +74,9 @@ def freeze(run: Path, manifest: dict[str, Any]) -> None:
 # -------------------------------------------------------------------------------------- stages
 
 
-def log_of(run: Path, stage: Stage) -> Path:
-    return run / LOGS / folder(stage.iteration) / f"{stage.name}.log"
+def log_of(run: Path, key: tuple[int, str]) -> Path:
+    iteration, name = key
+    return run / LOGS / folder(iteration) / f"{name}.log"
 
 
 def spec_of(stage: Stage) -> Path:
@@ -194,6 +196,17 @@ def read_spent(run: Path) -> dict[tuple[int, str], Spent]:
         elif key in begun:
             spent[key] = Spent(before.runs, before.seconds + float(entry["time"]) - begun.pop(key))
     return spent
+
+
+def at_work(run: Path) -> tuple[tuple[int, str], float] | None:
+    """The key of the stage that was begun last, and when, unless it ended.
+
+    Of a run that was killed, too: its lock says whether somebody is at work.
+    """
+    last = deque((one for one in _journal(run) if one["event"] != _ASKED), maxlen=1)
+    if not last or last[0]["event"] != "begun":
+        return None
+    return (int(last[0]["iteration"]), str(last[0]["stage"])), float(last[0]["time"])
 
 
 def _journal(run: Path) -> Iterator[dict[str, Any]]:

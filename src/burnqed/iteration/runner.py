@@ -46,7 +46,7 @@ class Ended:
 
 def run_stage(run: Path, stage: Stage, lock: int, watcher: Watcher, stopped: Stopped) -> Ended:
     """Begin a stage, or go on with it; its record is written when it is over."""
-    log = log_of(run, stage)
+    log = log_of(run, stage.key)
     log.parent.mkdir(parents=True, exist_ok=True)
     (run / stage.out).parent.mkdir(parents=True, exist_ok=True)
     if stage.spec.whole and (run / stage.out).exists():  # killed before its record was written

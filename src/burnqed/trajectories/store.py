@@ -152,7 +152,7 @@ def _take_over(directory: Path, on_problem: OnProblem, again: Again) -> tuple[in
         names = [match for path in directory.iterdir() if (match := _NAME.fullmatch(path.name))]
     number = max((int(match[1]) + 1 for match in names), default=0)
     records: list[TheoremRecord] = []
-    for path in _parts(directory):
+    for path in parts_of(directory):
         try:
             with _reading(path) as file:
                 found = check_whole(file).records()
@@ -215,14 +215,17 @@ def every_trajectories(path: Path) -> list[Path]:
 
 def read_records(directory: Path, on_problem: OnProblem = warn) -> list[TheoremRecord]:
     """Every searched theorem, in the order saved. Reads only the ends of files."""
-    records: list[TheoremRecord] = []
-    for path in _parts(directory):
-        try:
-            with _reading(path) as file:
-                records += read_footer(file).records()
-        except CorruptError as damage:
-            on_problem(f"{damage.message}; its theorems are unknown")
-    return records
+    return [record for path in parts_of(directory) for record in part_records(path, on_problem)]
+
+
+def part_records(path: Path, on_problem: OnProblem = warn) -> list[TheoremRecord]:
+    """The theorems of one part."""
+    try:
+        with _reading(path) as file:
+            return read_footer(file).records()
+    except CorruptError as damage:
+        on_problem(f"{damage.message}; its theorems are unknown")
+        return []
 
 
 def iter_steps(
@@ -234,7 +237,7 @@ def iter_steps(
     """
     if unknown := set(columns) - set(NAMES):
         raise ValueError(f"unknown column: {', '.join(sorted(unknown))}")
-    for path in _parts(directory):
+    for path in parts_of(directory):
         file, groups = _open(path, on_problem)
         if file is not None:
             there = [name for name in columns if name in file.schema_arrow.names]
@@ -249,7 +252,7 @@ def iter_rows(directory: Path, on_problem: OnProblem = warn) -> Iterator[StepRow
 
 def theorem_rows(directory: Path, theorem: str, on_problem: OnProblem = warn) -> list[StepRow]:
     """The steps of one theorem. Only the parts that have it are read."""
-    for path in _parts(directory):
+    for path in parts_of(directory):
         try:
             with _reading(path) as end:
                 names = {record.theorem for record in read_footer(end).records()}
@@ -267,7 +270,8 @@ def theorem_rows(directory: Path, theorem: str, on_problem: OnProblem = warn) ->
     return []
 
 
-def _parts(directory: Path) -> list[Path]:
+def parts_of(directory: Path) -> list[Path]:
+    """The whole parts of a directory, in the order saved."""
     if not directory.is_dir():
         raise InputError(f"{directory} is not a directory of trajectories")
     with _storage("read", directory):

@@ -2,14 +2,15 @@
 
     GET /api/runs                              the runs, with their state
     GET /api/runs/RUN                          one run: settings and figures
-    GET /api/runs/RUN/theorems                 its theorems
+    GET /api/runs/RUN/theorems                 its theorems, and those of the runs inside of it
     GET /api/runs/RUN/theorems/THEOREM         one of them: statement, outcome, proof
     GET …/THEOREM/tree                         its search tree
     GET …/THEOREM/state?node=N                 a state of it, and what was tried there
     GET …/THEOREM/find?q=TEXT                  the states where a text occurs
 
-RUN and THEOREM are ids from the lists; no path is ever taken from a URL. `?attempt=K` chooses one of
-several attempts. A request that gets no answer gets {"error": …, "hint": …}.
+`/api/live` and `/api/live/RUN` are the first two as server-sent events: the same answer again whenever
+it changes. RUN and THEOREM are ids from the lists; no path is ever taken from a URL. `?attempt=K`
+chooses one of several attempts. A request that gets no answer gets {"error": …, "hint": …}.
 """
 
 from __future__ import annotations
@@ -33,9 +34,11 @@ from burnqed.core.errors import BurnQedError, InputError
 from burnqed.web import attempts
 from burnqed.web.attempts import Attempt
 from burnqed.web.guard import Guard
+from burnqed.web.live import stream
 from burnqed.web.overview import overview
+from burnqed.web.progress import so_far
 from burnqed.web.runs import Found, Run, find_runs
-from burnqed.web.theorems import list_theorems
+from burnqed.web.theorems import list_theorems, set_of
 
 LONGEST_QUERY = 200  # characters that are searched for
 _TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
@@ -47,8 +50,10 @@ def app_of(root: Path, host: str) -> Starlette:
     files = dict(_files(resources.files("burnqed.web").joinpath("static")))
     theorem = "/api/runs/{run}/theorems/{theorem}"
     routes = [
-        Route("/api/runs", shown.runs),
-        Route("/api/runs/{run}", shown.run),
+        Route("/api/runs", lambda _: _json(shown.runs())),
+        Route("/api/runs/{run}", lambda asked: _json(shown.run(_wanted(asked)))),
+        Route("/api/live", lambda _: stream(lambda: _encoded(shown.runs()))),
+        Route("/api/live/{run}", lambda asked: _live(shown, _wanted(asked))),
         Route("/api/runs/{run}/theorems", shown.theorems),
         Route(theorem, shown.of_attempt(lambda attempt, _: attempts.about(attempt))),
         Route(f"{theorem}/tree", shown.of_attempt(lambda attempt, _: attempts.tree(attempt))),
@@ -67,55 +72,76 @@ def app_of(root: Path, host: str) -> Starlette:
 
 
 class _Shown:
-    """The runs at a folder. They are looked for again whenever the list is asked for."""
+    """The runs at a folder. They are looked for again whenever the list is asked for.
+
+    Its functions run in threads; what was found is replaced as a whole.
+    """
 
     def __init__(self, root: Path) -> None:
         self._root = root
         self._found = Found({})
 
-    def runs(self, _request: Request) -> Response:
+    def runs(self) -> dict[str, Any]:
         self._found = find_runs(self._root)
         runs = [_line(run) for run in self._found.runs.values()]
-        return _json({"runs": runs, "problems": self._found.problems})
+        return {"runs": runs, "problems": self._found.problems}
 
-    def run(self, request: Request) -> Response:
-        run = self._run(request)
-        inner = [_line(one) for one in self._found.runs.values() if one.parent == run.id]
-        return _json({**_line(run), **overview(run), "runs": inner})
+    def run(self, wanted: str) -> dict[str, Any]:
+        run = self.find(wanted)
+        inner = [_line(one) for one in self._inside(run)]
+        return {**_line(run), **overview(run), "runs": inner}
 
     def theorems(self, request: Request) -> Response:
-        return _json(asdict(list_theorems(self._run(request))))
+        run = self.find(_wanted(request))
+        return _json(asdict(list_theorems(run, self._inside(run))))
 
     def of_attempt(self, answer: Callable[[Attempt, Request], Any]) -> Callable[[Request], Response]:
         """An answer about the attempt that a request names."""
 
         def answered(request: Request) -> Response:
             number = _number(request, "attempt") if "attempt" in request.query_params else None
-            attempt = attempts.find_attempt(self._run(request), request.path_params["theorem"], number)
+            attempt = attempts.find_attempt(
+                self.find(_wanted(request)), request.path_params["theorem"], number
+            )
             if attempt is None:
                 raise HTTPException(404, "the run has no such theorem, or no such attempt at it")
             return _json(answer(attempt, request))
 
         return answered
 
-    def _run(self, request: Request) -> Run:
-        wanted = request.path_params["run"]
-        if wanted not in self._found.runs:
-            self._found = find_runs(self._root)  # it may be new
+    def find(self, wanted: str) -> Run:
         run = self._found.runs.get(wanted)
+        if run is None or (run.is_iteration and run.state == "running"):
+            self._found = find_runs(self._root)  # it may be new, or have new ones inside of it
+            run = self._found.runs.get(wanted)
         if run is None or not run.path.is_dir():
             raise HTTPException(404, "there is no such run")
         return run
 
+    def _inside(self, run: Run) -> list[Run]:
+        return [one for one in self._found.runs.values() if one.parent == run.id]
+
+
+def _wanted(request: Request) -> str:
+    return str(request.path_params["run"])
+
+
+def _live(shown: _Shown, wanted: str) -> Response:
+    shown.find(wanted)  # a stream that has begun could not say that there is no such run
+    return stream(lambda: _encoded(shown.run(wanted)))
+
 
 def _line(run: Run) -> dict[str, Any]:
+    state = run.state
     return {
         "id": run.id,
         "name": run.name,
         "command": run.command,
-        "state": run.state,
+        "state": state,
+        "so_far": so_far(run) if state == "running" and not run.is_iteration else None,
         "parent": run.parent,
-        "theorems": run.manifest.get("theorems"),
+        "theorems": set_of(run),
+        "checksum": run.manifest.get("theorems_checksum"),
         "nodes": run.manifest.get("nodes"),
         "changed": run.changed,
     }
@@ -143,9 +169,12 @@ def _number(request: Request, name: str) -> int:
 
 
 def _json(content: Any, status: int = 200) -> Response:
-    # ASCII, because names may hold characters that UTF-8 does not have.
-    body = json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
-    return Response(body, status, media_type="application/json")
+    return Response(_encoded(content), status, media_type="application/json")
+
+
+def _encoded(content: Any) -> bytes:
+    """In one line, and in ASCII: names may hold characters that UTF-8 does not have."""
+    return json.dumps(content, allow_nan=False, separators=(",", ":")).encode()
 
 
 def _refused(_request: Request, error: Exception) -> Response:

@@ -62,6 +62,11 @@ class Run:
         return "done" if (self.path / LAST_FILE[self.command]).is_file() else "unfinished"
 
     @property
+    def begun(self) -> float:
+        """When its settings were frozen."""
+        return _time(self.path / MANIFEST)
+
+    @property
     def changed(self) -> float:
         """When a file of the run was written last, in seconds since 1970."""
         places = [self.path, *self.attempts]
@@ -122,6 +127,13 @@ def _folders(root: Path) -> Iterator[tuple[Path, list[Path]]]:
 def _changed(folder: Path) -> float:
     try:
         return max((one.stat().st_mtime for one in os.scandir(folder) if one.is_file()), default=0.0)
+    except OSError:
+        return 0.0
+
+
+def _time(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
     except OSError:
         return 0.0
 

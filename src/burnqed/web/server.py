@@ -8,7 +8,7 @@ from typing import Self
 
 import uvicorn
 
-from burnqed.core.listening import listen, url_of
+from burnqed.core.listening import is_local, listen, url_of
 from burnqed.web.app import app_of
 from burnqed.web.runs import find_runs
 
@@ -20,6 +20,7 @@ class WebServer:
         self.runs = len(find_runs(root).runs)  # a folder that is not there is refused here
         self._socket = listen(host, port)
         self.url = url_of(self._socket)
+        self.is_local = is_local(self._socket)
         config = uvicorn.Config(
             app_of(root, host), http="h11", ws="none", lifespan="off", log_config=None,
             access_log=False, log_level="critical", server_header=False, limit_concurrency=256,

@@ -22,6 +22,8 @@ from burnqed.web.runs import Run
 class Line:
     """One theorem of a run. Of several attempts, `attempt` is the one that is shown first."""
 
+    run: str  # its id: a run of expert iteration shows the theorems of those inside of it
+    set: str
     id: str
     name: str
     group: str
@@ -44,18 +46,32 @@ class Listing:
     problems: tuple[str, ...] = ()
 
 
+def set_of(run: Run) -> str:
+    """The theorem set as its manifest names it."""
+    name = run.manifest.get("theorems")
+    return name if isinstance(name, str) else ""
+
+
 def theorem_id(name: str) -> str:
     """Names may hold anything; an id is letters and digits."""
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def list_theorems(run: Run) -> Listing:
-    """Theorems in the order of their names, numbers in order.
+def list_theorems(run: Run, inside: Sequence[Run]) -> Listing:
+    """The theorems of a run and of those inside of it, run by run, in the order of their names."""
+    problems: list[str] = []
+    lines = [line for one in (run, *inside) for line in _lines(one, problems)]
+    return Listing(tuple(lines), tuple(dict.fromkeys(problems)))
+
+
+def _lines(run: Run, problems: list[str]) -> list[Line]:
+    """One run's theorems, in order.
 
     A finished evaluation's result decides on outcomes: its budgets count, and theorems that no search
     reached are in it. Else the records do.
     """
-    problems: list[str] = []
+    if run.is_iteration:
+        return []
     records = records_of(run, problems)
     result = result_of(run, problems)
     by_name: dict[str, list[tuple[int, TheoremRecord]]] = {}
@@ -64,11 +80,10 @@ def list_theorems(run: Run) -> Listing:
             by_name.setdefault(record.theorem, []).append((attempt, record))
     groups = _groups(run)
     if result is not None:
-        lines = [_judged(t, by_name.get(t.name, [])) for t in result.largest.per_theorem]
+        lines = [_judged(run, t, by_name.get(t.name, [])) for t in result.largest.per_theorem]
     else:
-        lines = [_recorded(name, groups.get(name, ""), tried) for name, tried in by_name.items()]
-    lines.sort(key=lambda line: (natural(line.group), natural(line.name)))
-    return Listing(tuple(lines), tuple(problems))
+        lines = [_recorded(run, name, groups.get(name, ""), tried) for name, tried in by_name.items()]
+    return sorted(lines, key=lambda line: (natural(line.group), natural(line.name)))
 
 
 def chosen(tried: Sequence[tuple[int, TheoremRecord]]) -> tuple[int, TheoremRecord]:
@@ -80,59 +95,70 @@ def chosen(tried: Sequence[tuple[int, TheoremRecord]]) -> tuple[int, TheoremReco
     return max(failed or tried, key=lambda one: one[1].nodes)
 
 
-def _recorded(name: str, group: str, tried: Sequence[tuple[int, TheoremRecord]]) -> Line:
+def _recorded(run: Run, name: str, group: str, tried: Sequence[tuple[int, TheoremRecord]]) -> Line:
     attempt, record = chosen(tried)
     return Line(
-        theorem_id(name), name, group, record.outcome, record.reason, record.nodes, record.steps,
-        record.seconds, record.proof_steps, len(tried),
+        run.id, set_of(run), theorem_id(name), name, group, record.outcome, record.reason,
+        record.nodes, record.steps, record.seconds, record.proof_steps, len(tried),
         sum(one.outcome == "proved" for _, one in tried), attempt,
     )  # fmt: skip
 
 
-def _judged(result: TheoremResult, tried: Sequence[tuple[int, TheoremRecord]]) -> Line:
+def _judged(run: Run, result: TheoremResult, tried: Sequence[tuple[int, TheoremRecord]]) -> Line:
     attempt, record = chosen(tried) if tried else (None, None)
     return Line(
-        theorem_id(result.name), result.name, result.group, result.outcome, result.reason,
-        result.nodes_used, record.steps if record else 0, result.time_secs,
-        record.proof_steps if record and result.proved else 0, len(tried), result.successes, attempt,
+        run.id, set_of(run), theorem_id(result.name), result.name, result.group,
+        result.outcome, result.reason, result.nodes_used, record.steps if record else 0,
+        result.time_secs, record.proof_steps if record and result.proved else 0,
+        len(tried), result.successes, attempt,
     )  # fmt: skip
 
 
 # -------------------------------------------------------------------------- what a run has kept
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What a run saved at once, and when, in seconds since 1970."""
+
+    saved: float
+    records: tuple[TheoremRecord, ...]
+
+
 def records_of(run: Run, problems: list[str]) -> list[tuple[TheoremRecord, ...]]:
-    """The records of each attempt. Files that did not change are not read again."""
-    return [_records(path, _signature(path), problems) for path in run.attempts]
+    """The records of each attempt."""
+    return [
+        tuple(record for part in saved_parts(path, problems) for record in part.records)
+        for path in run.attempts
+    ]
 
 
-def _records(
-    path: Path, signature: tuple[tuple[str, int, int], ...], problems: list[str]
-) -> tuple[TheoremRecord, ...]:
-    if not signature:
-        return ()
-    found, told = _read_records(path, signature)
-    problems += told
+def saved_parts(trajectories: Path, problems: list[str]) -> list[Part]:
+    """The parts of a directory, if it is there yet. Those that did not change are not read again."""
+    from burnqed.trajectories.store import parts_of
+
+    if not os.path.isdir(trajectories):  # noqa: PTH112  (`Path.is_dir` raises where it may not look)
+        return []
+    found: list[Part] = []
+    for path in parts_of(trajectories):
+        try:
+            about = path.stat()
+        except FileNotFoundError:  # it was moved aside a moment ago
+            continue
+        records, told = _read_part(path, about.st_size, about.st_mtime_ns)
+        problems += told
+        found.append(Part(about.st_mtime, records))
     return found
 
 
-@lru_cache(maxsize=64)
-def _read_records(
-    path: Path, _signature: tuple[tuple[str, int, int], ...]
+@lru_cache(maxsize=4096)
+def _read_part(
+    path: Path, _size: int, _changed: int
 ) -> tuple[tuple[TheoremRecord, ...], tuple[str, ...]]:
-    from burnqed.trajectories.store import read_records
+    from burnqed.trajectories.store import part_records
 
     problems: list[str] = []
-    return tuple(read_records(path, problems.append)), tuple(problems)
-
-
-def _signature(path: Path) -> tuple[tuple[str, int, int], ...]:
-    """The parts of a directory with their sizes and times: they change when a part is added."""
-    try:
-        entries = [one for one in os.scandir(path) if one.name.startswith("part-")]
-        return tuple(sorted((e.name, e.stat().st_size, e.stat().st_mtime_ns) for e in entries))
-    except OSError:
-        return ()
+    return tuple(part_records(path, problems.append)), tuple(problems)
 
 
 def result_of(run: Run, problems: list[str]) -> IterationResult | None:

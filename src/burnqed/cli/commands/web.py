@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from burnqed.cli import tables
 from burnqed.cli.options import JsonOption
 from burnqed.core.stopping import Stopping
 
@@ -31,8 +32,10 @@ def web_command(
     """Look at runs in the browser: theorems, proofs, and the search tree of each attempt.
 
     The page shows the runs of `search`, `negatives`, `eval` and `run` in a folder and below it, by
-    default the current one. It shows what a run has saved so far, so a run may still be at work. It
-    changes no file, and loads nothing from a network.
+    default the current one. It shows what a run has saved so far, and more as soon as the run saves
+    more. It changes no file, and loads nothing from a network.
+
+    With a --host that other machines reach, everybody there can read the runs: there is no password.
 
     Examples:
 
@@ -45,6 +48,11 @@ def web_command(
     from burnqed.web.server import WebServer
 
     with WebServer(folder, host, port) as server, Stopping(shown=False) as stopping:
+        if not server.is_local:
+            tables.warn(
+                f"every machine that reaches {server.url} can read these runs: there is no password. "
+                "Without --host only this machine can"
+            )
         about = {"url": server.url, "runs": server.runs, "version": version("burn-qed")}
         found = f"{server.runs} run{'' if server.runs == 1 else 's'} in {folder}"
         print(json.dumps(about) if as_json else f"{server.url} shows {found}", flush=True)

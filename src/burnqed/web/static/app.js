@@ -14,17 +14,17 @@ const VIEWS = [
 const place = document.getElementById("view");
 let leave = new AbortController();
 
-/** A view gets what the address names, and a signal that it is no longer wanted. */
+/** A view gets what the address names, what follows ? in it, and a signal that it is no longer wanted. */
 async function show() {
   leave.abort();
   leave = new AbortController();
   const { signal } = leave;
-  const wanted = decodeURIComponent(location.hash.replace(/^#\/?/, ""));
+  const [wanted, query = ""] = location.hash.replace(/^#\/?/, "").split("?");
   place.setAttribute("aria-busy", "true");
   let made;
   try {
     const [pattern, view] = VIEWS.find(([one]) => one.test(wanted)) ?? [/^.*$/, nothing];
-    made = await view(...pattern.exec(wanted).slice(1), signal);
+    made = await view(...pattern.exec(wanted).slice(1), { query: new URLSearchParams(query), signal });
   } catch (error) {
     if (signal.aborted) return;
     made = { title: "Error", trail: [], content: [problem(error)] };

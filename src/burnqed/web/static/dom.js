@@ -29,7 +29,15 @@ export function words(text) {
 
 /** An element: `h("a", {class: "x", href: "#"}, "text", child, …)`. Functions are event listeners. */
 export function h(name, attributes = {}, ...children) {
-  const element = document.createElement(name);
+  return made(document.createElement(name), attributes, children);
+}
+
+/** The same for pictures. */
+export function svg(name, attributes = {}, ...children) {
+  return made(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+}
+
+function made(element, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(key, value);
     else if (value === true) element.setAttribute(key, "");
@@ -51,6 +59,20 @@ export function fill(element, ...children) {
   element.replaceChildren();
   append(element, children);
   return element;
+}
+
+const named = (one) => `${one.tagName} ${one.getAttribute("href") ?? (one.id || one.getAttribute("aria-label") || one.textContent)}`;
+
+/** Fill anew what somebody may be using: focus, open details and scrolled tables stay as they are. */
+export function refill(element, ...children) {
+  const all = (what) => [...element.querySelectorAll(what)];
+  const focused = element.contains(document.activeElement) ? named(document.activeElement) : null;
+  const open = new Set(all("details[open] > summary").map(named));
+  const scrolled = new Map(all(".scroll").map((one) => [named(one), one.scrollLeft]));
+  fill(element, ...children);
+  for (const one of all("summary")) one.parentElement.open ||= open.has(named(one));
+  for (const one of all(".scroll")) one.scrollLeft = scrolled.get(named(one)) ?? 0;
+  if (focused) all("a, button, select, summary, [tabindex]").find((one) => named(one) === focused)?.focus({ preventScroll: true });
 }
 
 /** Lean text in coloured pieces, as the server sends it: [kind, text]. */

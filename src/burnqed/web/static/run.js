@@ -1,47 +1,97 @@
-// One run: its figures, and its theorems.
+// One run: its figures and curves, as they grow, and its theorems.
 
-import { ask } from "./api.js";
-import { h, table } from "./dom.js";
+import { ask, follow } from "./api.js";
+import { curve } from "./curves.js";
+import { h, refill, say, table } from "./dom.js";
+import { iterations } from "./iterations.js";
 import { problemsOf, runTable, stateMark } from "./runs.js";
-import { COMMANDS, ago, count, percent, seconds, several } from "./words.js";
+import { Theorems } from "./theorems.js";
+import { COMMANDS, ago, count, decimal, percent, seconds } from "./words.js";
 
-const AT_ONCE = 200; // theorems; a button shows more
-
-export async function runView(id, signal) {
-  const [run, listing] = await Promise.all([
-    ask(`/api/runs/${id}`, {}, signal), ask(`/api/runs/${id}/theorems`, {}, signal),
-  ]);
+export async function runView(id, { query, signal }) {
+  const run = await ask(`/api/runs/${id}`, {}, signal);
+  const head = h("div", {}), theorems = new Theorems(id, query, signal);
+  let now = run, asking = false, stale = false;
+  /** The theorems as they are now; while they are asked for, only once more. */
+  const list = async () => {
+    stale = true;
+    if (asking) return;
+    asking = true;
+    while (stale && !signal.aborted) {
+      stale = false;
+      try {
+        const { runs } = await ask("/api/runs", {}, signal);
+        const { lines, problems } = await ask(`/api/runs/${id}/theorems`, {}, signal);
+        await theorems.show(lines, runs);
+        show(now, problems);
+      } catch (error) {
+        if (!signal.aborted) show(now, [error.message]);
+      }
+    }
+    asking = false;
+  };
+  const show = (current, problems = []) => {
+    if (current.state !== now.state) say(`${current.name}: ${current.state}`);
+    now = current;
+    refill(head, about(current), problemsOf([...new Set([...current.problems, ...problems])]), figures(current));
+  };
+  await list();
   return {
     title: run.name,
     trail: [[run.name, `#/run/${id}`]],
-    content: [
-      h("h1", {}, h("bdi", {}, run.name)),
-      h("p", { class: "about" }, stateMark(run.state), h("span", {}, COMMANDS[run.command]),
-        h("span", {}, `last written ${ago(run.changed)}`)),
-      problemsOf([...new Set([...run.problems, ...listing.problems])]),
-      run.search && run.search.searched > 0 && figures(run.search),
-      run.budgets.length > 0 && budgets(run.budgets),
-      run.iterations && iterations(run.iterations),
-      run.runs.length > 0 && [h("h2", {}, "Runs inside"), runTable(run.runs)],
-      listing.lines.length > 0 && theorems(id, listing.lines),
-      settings(run.settings),
-    ],
+    content: [h("h1", {}, h("bdi", {}, run.name)), head, theorems.content, settings(run.settings)],
+    shown: () => {
+      let before = JSON.stringify(now);
+      follow(`/api/live/${id}`, signal, (current) => {
+        const content = JSON.stringify(current);
+        if (content === before) return;
+        before = content;
+        show(current);
+        list();
+      });
+    },
   };
 }
 
-function figures(search) {
+function about(run) {
+  const at = run.at_work;
+  return [
+    h("p", { class: "about" }, stateMark(run.state), h("span", {}, COMMANDS[run.command]),
+      run.theorems && h("span", {}, h("bdi", {}, run.theorems)), h("span", {}, `last written ${ago(run.changed)}`)),
+    at && h("p", { class: "at-work" }, h("strong", {}, `${at.label}: ${at.name}`), ` since ${ago(at.since)}`,
+      at.said && h("code", {}, at.said)),
+  ];
+}
+
+function figures(run) {
+  return [
+    run.search && run.search.searched > 0 && [searches(run.search), curves(run.search)],
+    run.budgets.length > 0 && budgets(run.budgets),
+    run.iterations && iterations(run.iterations),
+    run.runs.length > 0 && [h("h2", {}, "Runs inside"), runTable(run.runs, [], run.name)],
+  ];
+}
+
+function searches(search) {
   const reasons = (counts) => Object.entries(counts).map(([why, n]) => `${why} ${count(n)}`).join(", ");
   const sum = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
   const facts = [
     ["searches that found a proof", `${count(search.proved)} of ${count(search.searched)}`],
     ["not found", `${count(sum(search.exhausted))} ${reasons(search.exhausted) && `(${reasons(search.exhausted)})`}`],
     ["errors", `${count(sum(search.errors))} ${reasons(search.errors) && `(${reasons(search.errors)})`}`],
-    ["nodes", count(search.nodes)],
+    ["nodes", `${count(search.nodes)}${search.rate === null ? "" : `, ${decimal(search.rate, 1)} a second`}`],
     ["tactics tried", count(search.steps)],
     ["time of the searches", `${seconds(search.seconds)}, in Lean ${seconds(search.lean_seconds)}`],
     ["time of the judge", seconds(search.judge_seconds)],
   ];
   return h("dl", { class: "figures" }, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+}
+
+function curves(search) {
+  const time = search.points.map(([passed, , proved]) => [passed, proved]);
+  return h("div", { class: "curves" },
+    search.within.length > 0 && curve("Proved within so many nodes", [[1, 0], ...search.within], { steps: true, log: true, across: "nodes" }),
+    time.length > 1 && time.at(-1)[0] > 0 && curve("Proved over time", time, { x: seconds, across: "time at work, by each save" }));
 }
 
 function budgets(found) {
@@ -53,69 +103,6 @@ function budgets(found) {
         h("td", { class: "n" }, percent(one.rate)),
         h("td", { class: "n" }, one.interval.map(percent).join(" to "))))),
   ];
-}
-
-const GATES = { pass: "✓", warn: "!", stop: "✗" };
-
-function iterations(history) {
-  const rates = (one) => Object.entries(one.evaluated).map(([set, arms]) => {
-    const last = Object.entries(arms.without_value.budgets).at(-1);
-    return last && h("div", {}, h("bdi", {}, set), `: ${count(last[1].solved)} of ${count(last[1].total)} within ${count(+last[0])} nodes`);
-  });
-  return [
-    h("p", {}, history.finished ? "Finished" : "Not finished", history.ended && ` (${history.ended})`,
-      `; ${seconds(history.seconds)} so far`),
-    h("h2", {}, "Iterations"),
-    table("Iterations", [["Iteration", ""], ["Held-out theorems proved", ""], ["Newly proved", "n"], ["Time", "n"]],
-      history.iterations.map((one) => h("tr", {}, h("th", { scope: "row" }, one.label), h("td", {}, rates(one)),
-        h("td", { class: "n" }, count(one.newly_proved)), h("td", { class: "n" }, seconds(one.seconds))))),
-    h("h2", {}, "Stages"),
-    table("Stages", [["Iteration", ""], ["Stage", ""], ["State", ""], ["Time", "n"]],
-      history.iterations.flatMap((one) => one.stages.map((stage) => h("tr", {}, h("td", {}, one.label),
-        h("th", { scope: "row" }, stage.name),
-        h("td", {}, stage.skipped ? "skipped" : stage.done ? "done" : "begun"),
-        h("td", { class: "n" }, seconds(stage.seconds)))))),
-    h("h2", {}, "Gates"),
-    table("Gates", [["Iteration", ""], ["Gate", ""], ["Verdict", ""], ["Figures", ""]],
-      history.iterations.flatMap((one) => one.gates.map((gate) => h("tr", {}, h("td", {}, one.label),
-        h("th", { scope: "row" }, gate.name, h("small", {}, ` ${gate.rule}`)),
-        h("td", {}, h("span", { class: `mark ${gate.verdict}` }, `${GATES[gate.verdict]} ${gate.verdict}`)),
-        h("td", {}, gate.told, gate.hint && h("small", {}, ` ${gate.hint}`)))))),
-  ];
-}
-
-function theorems(id, lines) {
-  const grouped = lines.some((line) => line.group);
-  const columns = [["Theorem", ""], ...(grouped ? [["Part", ""]] : []), ["Outcome", ""], ["Nodes", "n"],
-    ["Tactics", "n"], ["Time", "n"], ["Steps of the proof", "n"]];
-  const row = (line) => h("tr", {},
-    h("th", { scope: "row" }, line.attempt === null
-      ? h("bdi", { title: "no attempt at it was kept" }, line.name)
-      : h("a", { href: `#/run/${id}/theorem/${line.id}` }, h("bdi", {}, line.name))),
-    grouped && h("td", {}, h("bdi", {}, line.group)),
-    h("td", {}, outcomeMark(line.outcome, line.reason),
-      line.attempts > 1 && h("small", {}, ` in ${line.successes} of ${line.attempts} attempts`)),
-    h("td", { class: "n" }, count(line.nodes)), h("td", { class: "n" }, count(line.steps)),
-    h("td", { class: "n" }, seconds(line.seconds)),
-    h("td", { class: "n" }, line.proof_steps ? count(line.proof_steps) : "–"));
-  const found = table("Theorems", columns, lines.slice(0, AT_ONCE).map(row));
-  const body = found.querySelector("tbody");
-  const more = h("button", { type: "button", click: () => {
-    const from = body.rows.length;
-    body.append(...lines.slice(from, from + AT_ONCE).map(row));
-    if (body.rows.length >= lines.length) more.remove();
-    body.rows[from].querySelector("a")?.focus();
-  } }, "Show more");
-  return [h("h2", {}, several(lines.length, "theorem")), found, lines.length > AT_ONCE && more];
-}
-
-const OUTCOMES = { proved: ["✓", "proved"], exhausted: ["–", "not found"], error: ["!", "error"] };
-
-/** Only what the judge accepted is proved. An error says nothing about the theorem. */
-export function outcomeMark(outcome, reason) {
-  const [mark, word] = OUTCOMES[outcome] ?? ["", outcome];
-  return h("span", { class: `mark ${outcome}` }, h("span", { "aria-hidden": "true" }, `${mark} `), word,
-    reason && h("small", {}, ` (${reason})`));
 }
 
 function settings(found) {

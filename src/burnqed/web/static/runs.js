@@ -1,33 +1,35 @@
 // The list of runs.
 
-import { ask } from "./api.js";
-import { h, table } from "./dom.js";
+import { ask, follow } from "./api.js";
+import { h, refill, table } from "./dom.js";
 import { COMMANDS, ago, count, several } from "./words.js";
 
-export async function runsView(signal) {
-  const { runs, problems } = await ask("/api/runs", {}, signal);
-  const top = runs.filter((run) => run.parent === null);
+export async function runsView({ signal }) {
+  const place = h("div", {});
+  const show = ({ runs, problems }) => refill(place, problemsOf(problems),
+    runs.length ? runTable(runs.filter((run) => run.parent === null), runs) : empty());
+  show(await ask("/api/runs", {}, signal));
   return {
     title: "burn-qed",
     trail: [],
-    content: [
-      h("h1", {}, "Runs"),
-      problemsOf(problems),
-      runs.length ? runTable(top, runs) : empty(),
-    ],
+    content: [h("h1", {}, "Runs"), place],
+    shown: () => follow("/api/live", signal, show),
   };
 }
 
-/** Runs as a table; those inside of them are counted. */
-export function runTable(runs, all = []) {
-  const inside = (run) => all.filter((one) => one.parent === run.id).length;
+/** A run's name as it is inside of another. */
+export const inside = (name, outer) => (name.startsWith(`${outer}/`) ? name.slice(outer.length + 1) : name);
+
+/** Runs as a table; those inside of them are counted. `outer` is the name of the run that they lie in. */
+export function runTable(runs, all = [], outer = "") {
+  const within = (run) => all.filter((one) => one.parent === run.id).length;
   return table("Runs", [["Run", ""], ["Kind", ""], ["State", ""], ["Theorems", ""], ["Nodes", "n"], ["Last written", ""]],
     runs.map((run) => h("tr", {},
-      h("th", { scope: "row" }, h("a", { href: `#/run/${run.id}` }, h("bdi", {}, run.name)),
-        inside(run) > 0 && h("small", {}, ` ${several(inside(run), "run")} inside`)),
+      h("th", { scope: "row" }, h("a", { href: `#/run/${run.id}` }, h("bdi", {}, inside(run.name, outer))),
+        within(run) > 0 && h("small", {}, ` ${several(within(run), "run")} inside`)),
       h("td", {}, COMMANDS[run.command]),
-      h("td", {}, stateMark(run.state)),
-      h("td", {}, typeof run.theorems === "string" ? h("bdi", {}, run.theorems) : "–"),
+      h("td", {}, stateMark(run.state), run.so_far && h("small", {}, ` ${count(run.so_far.proved)} of ${count(run.so_far.searched)} proved`)),
+      h("td", {}, run.theorems ? h("bdi", {}, run.theorems) : "–"),
       h("td", { class: "n" }, typeof run.nodes === "number" ? count(run.nodes) : "–"),
       h("td", {}, ago(run.changed)))));
 }
@@ -42,5 +44,5 @@ export function problemsOf(problems) {
     problems.map((one) => h("li", {}, one)));
 }
 
-const empty = () => h("p", {}, "There is no run in this folder. ", h("code", {}, "burn-qed search"), " or ",
-  h("code", {}, "burn-qed eval"), " makes one; then load this page again.");
+const empty = () => h("p", {}, "There is no run in this folder yet. ", h("code", {}, "burn-qed search"), " or ",
+  h("code", {}, "burn-qed eval"), " makes one, and it appears here.");

@@ -2,11 +2,11 @@
 
 import { ask } from "./api.js";
 import { h, lean, say } from "./dom.js";
-import { outcomeMark } from "./run.js";
+import { outcomeMark } from "./theorems.js";
 import { treeView } from "./tree/view.js";
 import { count, seconds } from "./words.js";
 
-export async function theoremView(run, theorem, attempt, signal) {
+export async function theoremView(run, theorem, attempt, { signal }) {
   const path = `/api/runs/${run}/theorems/${theorem}`;
   const [about, tree, of] = await Promise.all([
     ask(path, { attempt }, signal), ask(`${path}/tree`, { attempt }, signal), ask(`/api/runs/${run}`, {}, signal),

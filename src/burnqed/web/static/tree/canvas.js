@@ -57,18 +57,51 @@ export class Picture {
     const there = (item) => item.seen <= scene.moment;
     const inSight = (item) => item.x + item.size.width >= left && item.x <= right &&
       item.y + item.size.height >= top && item.y - item.size.height <= bottom;
-    this.#links(scene, there, left, right, top, bottom);
+    const readable = scale >= READABLE;
+    this.#links(scene, there, readable, left, right, top, bottom);
     c.direction = "ltr";
     c.textBaseline = "middle";
-    const readable = scale >= READABLE;
-    for (const item of scene.items) {
-      if (!there(item) || !inSight(item)) continue;
-      if (item.edge === null) this.#state(item, scene, readable);
-      else this.#tactic(item, scene, readable);
+    const seen = scene.items.filter((item) => there(item) && inSight(item));
+    if (!readable) return this.#outlines(seen, scene);
+    for (const item of seen) {
+      if (item.edge === null) this.#state(item, scene);
+      else this.#tactic(item, scene);
     }
   }
 
-  #links(scene, there, left, right, top, bottom) {
+  /** Boxes without text, as many as there are: those that look alike are drawn at once. */
+  #outlines(items, scene) {
+    const { context: c } = this, looks = new Map();
+    for (const item of items) {
+      const status = item.edge === null ? statusAt(item.node, scene.moment) : isLit(item, scene) ? "lit" : "tactic";
+      if (!looks.has(status)) looks.set(status, new Path2D());
+      const { width, height } = item.size;
+      looks.get(status).rect(item.x, item.y - height / 2, width, height);
+    }
+    for (const [status, path] of looks) {
+      this.#look(status);
+      c.fill(path);
+      c.stroke(path);
+      c.setLineDash([]);
+    }
+    for (const item of items) {
+      const { width, height } = item.size;
+      this.#rings(item, scene, item.x, item.y - height / 2, width, height);
+      if (item.folded) this.#more(item, item.x + width, item.y);
+    }
+  }
+
+  /** The style of a box, by what became of its state; `lit` and `tactic` are those of tactics. */
+  #look(status) {
+    const { context: c, colours } = this;
+    const good = status === "proof" || status === "closed" || status === "lit";
+    c.fillStyle = { proof: colours["proved-wash"], failed: colours.wash, lit: colours.wash, tactic: colours.wash }[status] ?? colours.paper;
+    c.lineWidth = status === "proof" || status === "lit" ? 2 : 1;
+    c.strokeStyle = good ? colours.proved : status === "tactic" ? colours.line : colours.muted;
+    if (status === "open") c.setLineDash([3, 3]);
+  }
+
+  #links(scene, there, readable, left, right, top, bottom) {
     const { context: c, colours } = this;
     const plain = new Path2D(), proof = new Path2D(), again = new Path2D();
     const link = (path, from, to) => {
@@ -76,7 +109,8 @@ export class Picture {
       if (Math.max(x, to.x) < left || Math.min(x, to.x) > right) return;
       if (Math.max(from.y, to.y) < top || Math.min(from.y, to.y) > bottom) return;
       path.moveTo(x, from.y);
-      path.bezierCurveTo(middle, from.y, middle, to.y, to.x, to.y);
+      if (!readable) path.lineTo(to.x, to.y);
+      else path.bezierCurveTo(middle, from.y, middle, to.y, to.x, to.y);
     };
     for (const item of scene.items) {
       if (!item.parent || !there(item)) continue;
@@ -94,61 +128,52 @@ export class Picture {
     c.stroke(proof);
   }
 
-  #state(item, scene, readable) {
+  #state(item, scene) {
     const { context: c, colours } = this;
     const status = statusAt(item.node, scene.moment);
     const { width, height } = item.size, x = item.x, y = item.y - height / 2;
     c.beginPath();
     c.roundRect(x, y, width, height, 6);
-    c.fillStyle = { proof: colours["proved-wash"], failed: colours.wash }[status] ?? colours.paper;
+    this.#look(status);
     c.fill();
-    c.lineWidth = status === "proof" ? 2 : 1;
-    c.strokeStyle = status === "proof" || status === "closed" ? colours.proved : colours.muted;
-    if (status === "open") c.setLineDash([3, 3]);
     c.stroke();
     c.setLineDash([]);
-    if (readable) {
-      const { node } = item;
-      c.fillStyle = status === "proof" || status === "closed" ? colours.proved : colours.muted;
-      c.font = "11px system-ui, sans-serif";
-      const facts = [`${STATUS[status][0]} ${node.id}`];
-      if (node.goals > 1) facts.push(`${node.goals} goals`);
-      if (node.energy !== null) facts.push(`E ${node.energy.toFixed(2)}`);
-      if (node.score !== null) facts.push(`score ${node.score.toFixed(2)}`);
-      if (status !== "open" && node.tried > node.worked) facts.push(`${node.tried - node.worked} of ${node.tried} refused`);
-      c.fillText(fit(c, facts.join("  "), width - 16), x + 8, y + 12);
-      c.fillStyle = status === "open" ? colours.muted : colours.ink;
-      c.font = `12px ${MONO}`;
-      c.fillText(fit(c, status === "open" ? "not expanded" : visible(node.line), width - 16), x + 8, y + 28);
-    }
+    const { node } = item;
+    c.fillStyle = status === "proof" || status === "closed" ? colours.proved : colours.muted;
+    c.font = "11px system-ui, sans-serif";
+    const facts = [`${STATUS[status][0]} ${node.id}`];
+    if (node.goals > 1) facts.push(`${node.goals} goals`);
+    if (node.energy !== null) facts.push(`E ${node.energy.toFixed(2)}`);
+    if (node.score !== null) facts.push(`score ${node.score.toFixed(2)}`);
+    if (status !== "open" && node.tried > node.worked) facts.push(`${node.tried - node.worked} of ${node.tried} refused`);
+    c.fillText(fit(c, facts.join("  "), width - 16), x + 8, y + 12);
+    c.fillStyle = status === "open" ? colours.muted : colours.ink;
+    c.font = `12px ${MONO}`;
+    c.fillText(fit(c, status === "open" ? "not expanded" : visible(node.line), width - 16), x + 8, y + 28);
     this.#rings(item, scene, x, y, width, height);
     if (item.folded) this.#more(item, x + width, item.y);
   }
 
-  #tactic(item, scene, readable) {
+  #tactic(item, scene) {
     const { context: c, colours } = this;
     const { edge } = item;
     const { width, height } = item.size, x = item.x, y = item.y - height / 2;
     const lit = isLit(item, scene);
     c.beginPath();
     c.roundRect(x, y, width, height, height / 2);
-    c.fillStyle = colours.wash;
+    this.#look(lit ? "lit" : "tactic");
     c.fill();
-    c.lineWidth = lit ? 2 : 1;
-    c.strokeStyle = lit ? colours.proved : colours.line;
     c.stroke();
-    if (readable) {
-      const closes = edge.children.length === 0, all = edge.children.length > 1;
-      c.fillStyle = lit || closes ? colours.proved : colours.ink;
-      c.font = `12px ${MONO}`;
-      const mark = closes ? "✓ " : all ? `∧${edge.children.length} ` : "";
-      c.fillText(fit(c, mark + visible(edge.tactic.replace(/\s+/g, " ")), width - 62), x + 12, item.y);
-      c.fillStyle = colours.muted;
-      c.font = "11px system-ui, sans-serif";
-      c.textAlign = "right";
-      c.fillText(edge.logprob === null ? "" : edge.logprob.toFixed(2), x + width - 10, item.y);
-      c.textAlign = "left";
-    }
+    const closes = edge.children.length === 0, all = edge.children.length > 1;
+    c.fillStyle = lit || closes ? colours.proved : colours.ink;
+    c.font = `12px ${MONO}`;
+    const mark = closes ? "✓ " : all ? `∧${edge.children.length} ` : "";
+    c.fillText(fit(c, mark + visible(edge.tactic.replace(/\s+/g, " ")), width - 62), x + 12, item.y);
+    c.fillStyle = colours.muted;
+    c.font = "11px system-ui, sans-serif";
+    c.textAlign = "right";
+    c.fillText(edge.logprob === null ? "" : edge.logprob.toFixed(2), x + width - 10, item.y);
+    c.textAlign = "left";
     this.#rings(item, scene, x, y, width, height);
     if (item.folded) this.#more(item, x + width, item.y);
   }

@@ -1,0 +1,34 @@
+"""An answer once more whenever it changes, as server-sent events."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Callable
+
+from starlette.concurrency import run_in_threadpool
+from starlette.responses import StreamingResponse
+
+LOOK_SECONDS = 1.0  # between two looks, or longer, so that
+SHARE = 0.05  # of the time, at most, goes into looking
+BEAT_SECONDS = 15.0  # a line at least so often, to notice who has left
+
+
+def stream(answer: Callable[[], bytes]) -> StreamingResponse:
+    """Each event is the whole answer. It ends when there is none any more."""
+    return StreamingResponse(_events(answer), media_type="text/event-stream")
+
+
+async def _events(answer: Callable[[], bytes]) -> AsyncIterator[bytes]:
+    before, told = b"", time.monotonic()
+    while True:
+        began = time.monotonic()
+        content = await run_in_threadpool(answer)
+        now = time.monotonic()
+        if content != before:
+            yield b"data: %b\n\n" % content
+            before, told = content, now
+        elif now - told > BEAT_SECONDS:
+            yield b": nothing new\n\n"
+            told = now
+        await asyncio.sleep(max(LOOK_SECONDS, (now - began) / SHARE))

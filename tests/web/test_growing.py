@@ -1,0 +1,118 @@
+"""The page while runs grow: nobody loads it again."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Locator, Page, expect
+
+from burnqed.iteration.directory import locked
+from burnqed.lean.process import LaunchSpec
+from burnqed.trajectories.store import open_writer
+from burnqed.web.server import WebServer
+from tests.web import samples
+from tests.web.conftest import watched
+from tests.web.loops import Loop
+
+BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
+
+
+@pytest.fixture
+def page(chromium: Browser, tmp_path: Path) -> Iterator[Page]:
+    """A page that shows the runs in `tmp_path`."""
+    with WebServer(tmp_path) as server, watched(chromium, server) as page:
+        page.goto("/")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
+        yield page
+
+
+def state(page: Page) -> Locator:
+    return page.locator(".about .mark")
+
+
+def test_a_run_appears_and_grows(page: Page, tmp_path: Path) -> None:
+    expect(page.get_by_text("There is no run in this folder yet.")).to_be_visible()
+    run = samples.write_search(tmp_path / "run", samples.THEOREMS[:1], done=False)
+    row = page.get_by_role("row", name=re.compile("^run"))
+    expect(row).to_contain_text("unfinished")
+    with open_writer(run / "trajectories") as writer:
+        expect(row).to_contain_text("running 1 of 1 proved")
+        page.get_by_role("link", name="run").click()
+        expect(state(page)).to_have_text("▶ running")
+        page.get_by_label("Outcome").select_option("proved (1)")
+        page.get_by_text("Settings").click()
+        page.get_by_role("link", name="And.both").focus()
+        for theorem in samples.THEOREMS[1:]:
+            writer.add(*samples.rows_and_record(theorem, "run"))
+        writer.save()
+        expect(page.get_by_text("2 of 4 theorems; 2 proved")).to_be_visible()
+        expect(page.get_by_role("img", name=re.compile("Proved over time: .* to 2 at"))).to_be_visible()
+        expect(page.get_by_role("link", name="And.both")).to_be_focused()
+        expect(page.get_by_label("Outcome")).to_have_value("proved")
+        expect(page.locator(".settings")).to_be_visible()
+    (run / "summary.json").write_text("{}")
+    expect(state(page)).to_have_text("✓ done")
+
+
+def test_a_page_that_nobody_sees_asks_for_nothing(page: Page, tmp_path: Path) -> None:
+    look = "document.dispatchEvent(new Event('visibilitychange'))"
+    page.evaluate(
+        f"Object.defineProperty(document, 'hidden', {{value: true, configurable: true}}); {look}"
+    )
+    samples.write_search(tmp_path / "run", samples.THEOREMS[:1])
+    time.sleep(2.5)
+    assert page.get_by_role("row").count() == 0
+    page.evaluate(f"delete document.hidden; {look}")
+    expect(page.get_by_role("row", name=re.compile("^run"))).to_be_visible()
+
+
+def test_a_loop_goes_from_stage_to_stage(page: Page, tmp_path: Path) -> None:
+    loop = Loop(tmp_path / "loop")
+    with locked(loop.path, lambda _: None):
+        loop.until("teacher-1")
+        page.get_by_role("link", name="loop").click()
+        at_work = page.locator(".at-work")
+        expect(at_work).to_contain_text("iteration 0: teacher-1")
+        expect(at_work).to_contain_text("<script>")
+        loop.until("policy")
+        expect(at_work).to_contain_text("iteration 0: policy")
+        loop.finish()
+    expect(state(page)).to_have_text("✓ done")
+    expect(page.get_by_role("img", name=re.compile("qed-core"))).to_be_visible()
+    rows = page.get_by_role("table", name="Theorems").locator("tbody tr")
+    expect(rows.filter(has_text="trajectories/iter_0/noise")).to_have_count(3)
+    assert at_work.count() == 0
+
+
+def test_a_search_with_lean_grows_on_the_page(
+    page: Page, tmp_path: Path, lean_launch: LaunchSpec
+) -> None:
+    index = tmp_path / "theorems.json"
+    theorems = [{"name": f"t{i}", "statement": f"∀ n : Nat, n + {i} = {i} + n"} for i in range(6)]
+    theorems.append({"name": "wrong", "statement": "∀ n : Nat, n = n + 1"})
+    index.write_text(json.dumps({"name": "seven", "theorems": theorems}))
+    command = [BURN_QED, "search", str(index), "--out", str(tmp_path / "run"), "--policy", "portfolio",
+               "--nodes", "4", "--candidates", "6", "--workers", "1", "--save-every", "1"]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            page.get_by_role("link", name="run").click(timeout=60_000)
+            told = page.get_by_role("status").filter(has_text="theorem")
+            seen: list[str] = []
+            while process.poll() is None or "7 theorems; 6 proved" not in seen:
+                assert len(seen) < 2000
+                if told.count() and (text := told.inner_text()) not in seen[-1:]:
+                    seen.append(text)
+                page.wait_for_timeout(20)
+        finally:
+            process.kill()
+    assert process.returncode == 0
+    assert len(seen) > 2, f"it grew while somebody looked: {seen}"
+    expect(page.get_by_text("6 of 7")).to_be_visible()
+    expect(state(page)).to_have_text("✓ done")
