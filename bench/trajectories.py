@@ -70,14 +70,16 @@ def theorem(number: int) -> Theorem:
 def step(chance: random.Random, number: int, index: int, states: list[str]) -> StepRow:
     node = index // CANDIDATES
     outcome = chance.choice(OUTCOMES)
+    children = (node + 1,) if outcome == "advanced" else ()
     return StepRow(
         run="bench", theorem=f"Bench.theorem_{number}", node=node, parent=node // 2 if node else None,
-        children=(node + 1,) if outcome == "advanced" else (), depth=node // 3, state=states[node],
+        children=children, depth=node // 3, state=states[node],
         root_goal=states[0], tactic=text(chance, chance.randint(4, 60)), logprob=-chance.random(),
         energy=chance.gauss(0, 1), score=chance.random(), outcome=outcome,
         error=text(chance, chance.randint(20, 500)) if outcome == "rejected" else "", label="unknown",
         on_proof_path=False, remaining_steps=None, origin="search", temperature=1.0, iteration=0,
-        seconds=index / 3,
+        seconds=index / 3, child_energies=tuple(chance.gauss(0, 1) for _ in children),
+        child_scores=tuple(chance.random() for _ in children),
     )  # fmt: skip
 
 

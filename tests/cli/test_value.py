@@ -140,3 +140,63 @@ def test_a_head_of_another_encoder_is_refused(place: Path, tmp_path: Path) -> No
     with pytest.raises(InputError, match="--ablate"):
         run("eval", place / "set.json", "--ablate", "--out", tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_weights_are_set_by_hand(place: Path, tmp_path: Path) -> None:
+    by_hand = ("--value", place / "better", "--alpha", "0.25", "--beta", "2")
+    _, manifest = search(place, tmp_path / "run", *by_hand)
+    assert (manifest["value_alpha"], manifest["value_beta"]) == (0.25, 2)
+    rows = list(iter_rows(tmp_path / "run" / "trajectories"))
+    root = next(row for row in rows if row.node == 0)
+    assert root.energy is not None
+    assert root.score == pytest.approx(-2 * root.energy)
+    unexpanded = {c for row in rows for c in row.children} - {row.node for row in rows}
+    assert unexpanded, "this search should leave something"
+    for row in rows:
+        assert row.child_energies is not None
+        assert len(row.child_energies) == len(row.children)
+    with pytest.raises(InputError, match="other settings"):
+        search(place, tmp_path / "run", *by_hand[:-1], "3", "--resume")
+
+
+@pytest.mark.parametrize("options", [("--alpha", "0.5"), ("--beta", "0.5")])
+def test_a_weight_without_a_value_model_is_refused(
+    place: Path, tmp_path: Path, options: tuple[str, str]
+) -> None:
+    with pytest.raises(InputError, match=f"{options[0]} needs a value model"):
+        search(place, tmp_path / "run", *options)
+
+
+def test_weights_of_nothing_are_refused(place: Path, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing is left to order states by"):
+        run(
+            "search", place / "set.json", "--out", tmp_path / "run", "--policy", "portfolio",
+            "--value", place / "better", "--alpha", "0", "--beta", "0",
+        )  # fmt: skip
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_search_is_explained(place: Path) -> None:
+    options = (
+        "--policy", "portfolio", "--nodes", "2", "--candidates", "3", "--value", place / "better",
+        "--beta", "0.5",
+    )  # fmt: skip
+    statement = "∀ n : Nat, 2 ∣ n * (n + 1)"
+    done = run("prove", statement, *options, "--explain", "--json")
+    told = json.loads(done.stdout)["explanation"]
+    assert told["scoring"]["beta"] == 0.5
+    (searched,) = told["searches"]
+    first, second = searched["choices"]
+    assert (first["order"], first["node"], second["order"]) == (1, 0, 2)
+    best = next(one for one in first["led"] if one["node"] is not None)
+    assert best["node"] == second["node"]
+    assert best["energy"] == second["energy"] is not None
+    scoring = told["scoring"]
+    path = best["path_logprob"] / best["path_length"] ** scoring["length_power"]
+    assert best["score"] == pytest.approx(scoring["alpha"] * path - 0.5 * best["energy"])
+    said = run("prove", statement, *options, "--explain").stderr
+    assert said.startswith(
+        f"score = {scoring['alpha']:g} × log-probability of the path / steps^0.5 - 0.5"
+    )
+    assert f"energy {second['energy']:.3f}" in said
+    assert "explanation" not in json.loads(run("prove", statement, *options, "--json").stdout)

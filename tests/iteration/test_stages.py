@@ -139,10 +139,11 @@ def test_noise_is_for_iteration_0_and_value_models_for_those_after() -> None:
 
 def test_what_is_about_a_value_model_waits_for_one() -> None:
     """A search without one refuses it, and a run must not fail hours later of that."""
-    settings = replace(SearchSettings(), value_anyway=True)
+    settings = replace(SearchSettings(), value_anyway=True, beta=0.7)
     walked = walk(Config(search=Search(settings=settings)), 1)
     for number, name, anyway in ((0, "search-1", False), (0, "noise", False), (1, "search-1", True)):
         assert asked(at(walked, number, name)).value_anyway is anyway
+        assert asked(at(walked, number, name)).beta == (0.7 if anyway else None)
 
 
 def test_a_run_goes_on_without_what_could_not_be_made() -> None:

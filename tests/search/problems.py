@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from burnqed.core.ports import Environment
+from burnqed.core.ports import Environment, Value
 from burnqed.core.types import Advanced, Candidate, Goal, Proposition, Theorem
 from burnqed.lean.fake import FakeEnvironment, Script
 from burnqed.search.best_first import SearchResult, Settings, best_first
@@ -40,6 +40,17 @@ class ScriptedPolicy:
         return [Candidate(tactic, logprob) for tactic, logprob in ranked]
 
 
+class BySize:
+    """A value model that likes short goals, and counts what it was asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def energies(self, root: Sequence[Goal], states: Sequence[Sequence[Goal]]) -> list[float]:
+        self.asked += len(states)
+        return [float(len(goals[0].target)) for goals in states]
+
+
 def every_tactic(script: Script) -> ScriptedPolicy:
     """Each target's own tactics, all equally likely."""
     said = {target: dict.fromkeys(tactics, -1.0) for target, tactics in script.items()}
@@ -53,13 +64,14 @@ async def search(
     budget: Budget | None = None,
     settings: Settings | None = None,
     events: EventSink = ignore,
+    value: Value | None = None,
 ) -> tuple[SearchResult, FakeEnvironment]:
     environment = FakeEnvironment(script)
     searched = await best_first(
         Theorem("t", Proposition(root)),
         environment,
         policy or every_tactic(script),
-        None,
+        value,
         budget or Budget(nodes=1000, candidates=100),
         events=events,
         settings=settings,

@@ -24,6 +24,7 @@ from burnqed.search.script import script_of, tactics_of, way_to
 from burnqed.search.tree import Status
 from burnqed.trajectories.labels import failed_for_certain
 from tests.search.problems import (
+    BySize,
     ScriptedPolicy,
     as_data,
     assert_way_leads_to,
@@ -270,18 +271,6 @@ async def test_a_bad_statement_is_raised() -> None:
         await search({}, "nonsense")
 
 
-class BySize:
-    """A value model that likes short goals, and remembers what it was asked."""
-
-    def __init__(self) -> None:
-        self.asked = 0
-
-    async def energies(self, root: object, states: object) -> list[float]:
-        assert isinstance(states, list)
-        self.asked += len(states)
-        return [float(len(goals[0].target)) for goals in states]
-
-
 async def test_the_energy_changes_the_order() -> None:
     script: Script = {
         "root": {"long": ("a very long goal",), "short": ("s",)},
@@ -292,10 +281,8 @@ async def test_the_energy_changes_the_order() -> None:
     plain, _ = await search(script, "root", policy)
     assert tactics_of(script_of(plain.tree)) == ["long", "close"]
     value = BySize()
-    guided = await best_first(
-        Theorem("t", Proposition("root")), FakeEnvironment(script), policy, value,
-        Budget(nodes=9, candidates=9), settings=Settings(scoring=Scoring(energy_weight=1.0)),
-    )  # fmt: skip
+    weighed = Settings(scoring=Scoring(energy_weight=1.0))
+    guided, _ = await search(script, "root", policy, settings=weighed, value=value)
     assert tactics_of(script_of(guided.tree)) == ["short", "close"]
     assert value.asked == 3
 

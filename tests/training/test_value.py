@@ -226,6 +226,19 @@ def test_slower_siblings_are_rivals_only_if_asked_for() -> None:
         }
 
 
+def test_slower_siblings_alone_are_enough_if_asked_for() -> None:
+    paced = tuple(
+        replace(g, siblings=(), slower=(slow(g),)) for g in found([f"t{n}" for n in range(80)]).groups
+    )
+    only = Contrasts((), 80, 80, 0, paced)
+    with pytest.raises(InputError, match="nothing to learn from") as refused:
+        split_groups(only, 0.4)
+    assert refused.value.hint.endswith("; 80 have a slower one: --slower")
+    assert {g.siblings for g in split_groups(only, 0.4, slower=True).train} <= {
+        (slow(g),) for g in paced
+    }
+
+
 def slow(group: Contrast) -> State:
     return State(f"slow {group.theorem}", -2.0)
 

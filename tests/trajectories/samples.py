@@ -43,6 +43,8 @@ def rows(number: int, count: int) -> list[StepRow]:
             seconds=index / 10,
             lean_seconds=None if index % 5 == 4 else index / 100,
             heartbeats=None if index % 5 == 4 else index,
+            child_energies=None if index % 2 else tuple(float(-n) for n in range(index % 3)),
+            child_scores=tuple(n / 2 for n in range(index % 3)),
         )
         for index in range(count)
     ]

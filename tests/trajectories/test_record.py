@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 from burnqed.core.errors import LeanDied, LeanMemoryExceeded
 from burnqed.core.types import Cost, Goal, Proposition, Rejected, Theorem, TimedOut
 from burnqed.lean.fake import FakeEnvironment, Script
-from burnqed.search.best_first import best_first
+from burnqed.search.best_first import Settings, best_first
 from burnqed.search.budget import Budget
+from burnqed.search.scoring import Scoring
 from burnqed.trajectories.record import Provenance, path_of, rows_of
 from burnqed.trajectories.schema import Label, StepRow
-from tests.search.problems import ScriptedPolicy, every_tactic, search
+from tests.search.problems import BySize, ScriptedPolicy, every_tactic, search
 
 RUN = Provenance(run="r")
 NO = Rejected("no", "tactic")
@@ -361,3 +362,24 @@ async def test_the_energy_is_that_of_the_state_it_was_tried_at() -> None:
 
 async def test_a_theorem_that_nothing_was_tried_at_has_no_rows() -> None:
     assert await rows({"root": {}}) == {}
+
+
+# ------------------------------------------------------------------------------ children
+
+
+async def test_states_that_were_never_expanded_keep_their_figures() -> None:
+    script: Script = {"root": {"two": ("left", "rightmost"), "one": ("odd",)}, "left": {}}
+    weighed = Settings(scoring=Scoring(policy_weight=0.5, energy_weight=2.0))
+    searched, _ = await search(
+        script, "root", budget=Budget(nodes=1, candidates=9), settings=weighed, value=BySize()
+    )
+    two, one = sorted(rows_of(searched.tree, "t", False, RUN), key=lambda row: -len(row.children))
+    assert (two.child_energies, one.child_energies) == ((4.0, 9.0), (3.0,))
+    assert (two.child_scores, one.child_scores) == ((-8.5, -18.5), (-6.5,))
+
+
+async def test_without_a_value_model_children_have_scores_only() -> None:
+    found = await rows({"root": {"on": ("a",), "wrong": NO}, "a": {"close": ()}})
+    assert found["root", "on"].child_energies is None
+    assert found["root", "on"].child_scores == (-1.0,)
+    assert found["root", "wrong"].child_scores == ()

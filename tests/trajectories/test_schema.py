@@ -50,6 +50,8 @@ step_rows = st.builds(
     temperature=numbers,
     iteration=int32,
     seconds=numbers,
+    child_energies=st.none() | st.lists(numbers, max_size=4).map(tuple),
+    child_scores=st.none() | st.lists(numbers, max_size=4).map(tuple),
 )
 theorem_records = st.builds(
     TheoremRecord,
@@ -84,7 +86,7 @@ def test_any_records_survive_json(records: list[TheoremRecord]) -> None:
 
 def test_the_columns_are_the_fields() -> None:
     assert tuple(SCHEMA.names) == NAMES
-    assert SCHEMA.metadata == {b"burnqed.version": b"5"}
+    assert SCHEMA.metadata == {b"burnqed.version": b"6"}
 
 
 def test_axioms_of_an_older_record_are_those_that_were_seen() -> None:

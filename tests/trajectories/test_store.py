@@ -19,7 +19,14 @@ import pytest
 from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.trajectories import part
 from burnqed.trajectories.schema import StepRow, TheoremRecord, records_to_json
-from burnqed.trajectories.store import DamagedPart, iter_rows, iter_steps, open_writer, read_records
+from burnqed.trajectories.store import (
+    DamagedPart,
+    iter_rows,
+    iter_steps,
+    open_writer,
+    read_records,
+    theorem_rows,
+)
 from burnqed.trajectories.tables import SCHEMA, VERSION_KEY
 from tests.lanes import few_and
 from tests.trajectories.samples import name, record, rows, steps_of, write
@@ -182,10 +189,23 @@ OLD = Path(__file__).parent.parent / "golden" / "format-3.parquet"
 OLD_ROWS = {0: 4, 1: 20, 2: 0, 3: 9}
 
 
-def old_rows(*numbers: int) -> list[StepRow]:
-    """As they are read: what a tactic took was not kept."""
+def childless(*numbers: int) -> list[StepRow]:
+    """As they are read from formats 4 and 5, where figures of children were not kept."""
     every = [row for number in numbers for row in rows(number, OLD_ROWS[number])]
-    return [replace(row, lean_seconds=None, heartbeats=None) for row in every]
+    return [replace(row, child_energies=None, child_scores=None) for row in every]
+
+
+def old_rows(*numbers: int) -> list[StepRow]:
+    """As they are read from format 3, where also what a tactic took was not kept."""
+    return [replace(row, lean_seconds=None, heartbeats=None) for row in childless(*numbers)]
+
+
+def test_rows_of_before_children_had_figures_are_read(tmp_path: Path) -> None:
+    shutil.copy(OLD.with_name("format-5.parquet"), tmp_path / "part-000000.parquet")
+    write(tmp_path, range(5, 7))
+    _, steps = expected(range(5, 7))
+    assert list(iter_rows(tmp_path)) == childless(*OLD_ROWS) + steps
+    assert theorem_rows(tmp_path, name(1)) == childless(1)
 
 
 def test_rows_of_before_tactics_had_a_cost_are_read(tmp_path: Path) -> None:
@@ -215,7 +235,7 @@ def test_of_a_file_of_before_with_damaged_rows_the_others_are_read(tmp_path: Pat
     data = OLD.with_name("format-4.parquet").read_bytes()
     path = tmp_path / "part-000000.parquet"
     path.write_bytes(data)
-    every = {number: rows(number, count) for number, count in OLD_ROWS.items()}
+    every = {number: childless(number) for number in OLD_ROWS}
     assert list(iter_rows(tmp_path)) == [row for found in every.values() for row in found]
     assert read_records(tmp_path) == [record(number, count) for number, count in OLD_ROWS.items()]
     path.write_bytes(data[:100] + bytes([data[100] ^ 1]) + data[101:])

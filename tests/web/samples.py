@@ -21,7 +21,7 @@ from burnqed.trajectories.record import Provenance, path_of, rows_of
 from burnqed.trajectories.schema import StepRow, TheoremRecord
 from burnqed.trajectories.store import open_writer
 from tests.evaluation.samples import result_of
-from tests.search.problems import search
+from tests.search.problems import BySize, search
 
 # Markup, a script, ANSI codes, an override of the reading direction, a null, half a character.
 HOSTILE = "<img src=x onerror=alert(1)><script>alert(2)</script>\x1b[31mred\u202egnp.evil\u200b&amp;"
@@ -63,11 +63,12 @@ class Tried:
     script: Script
     judged: bool = True
     nodes: int = 1000
+    guided: bool = False  # by a value model
 
 
 THEOREMS = (
     Tried("And.both", "p ∧ q", CONJUNCTION),
-    Tried("Not.provable", "False", HOPELESS),
+    Tried("Not.provable", "False", HOPELESS, guided=True),
     Tried("refused_by_judge", "p ∧ q", CONJUNCTION, judged=False),
     Tried(f"strange {HOSTILE}", f"⊤ {HOSTILE}", STRANGE),
 )
@@ -96,7 +97,8 @@ def searched(tried: Tried) -> SearchResult:
     budget = Budget(nodes=tried.nodes, depth=10_000, candidates=100)
     # In a thread of its own: that of a test with a browser has a loop that runs.
     with ThreadPoolExecutor(1) as thread:
-        work = search(tried.script, tried.root, budget=budget)
+        value = BySize() if tried.guided else None
+        work = search(tried.script, tried.root, budget=budget, value=value)
         found, _ = thread.submit(asyncio.run, work).result()
     return found
 

@@ -113,6 +113,6 @@ def test_a_search_with_lean_grows_on_the_page(
         finally:
             process.kill()
     assert process.returncode == 0
-    assert len(seen) > 2, f"it grew while somebody looked: {seen}"
+    assert len(seen) > 1, f"it grew while somebody looked: {seen}"
     expect(page.get_by_text("6 of 7")).to_be_visible()
     expect(state(page)).to_have_text("✓ done")

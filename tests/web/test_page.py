@@ -116,6 +116,18 @@ def test_the_keyboard_reaches_every_part_of_a_tree(page: Page) -> None:
     expect(item).to_contain_text("State 3, nothing that was tried worked")
 
 
+def test_energies_are_shown_where_there_is_a_value_model(page: Page) -> None:
+    opened(page, "first", "Not.provable")
+    panel = page.get_by_role("region", name="State", exact=True)
+    page.get_by_role("tree").focus()
+    page.keyboard.press("Home")
+    expect(panel).to_contain_text("energy5.000")
+    expect(panel.locator("li").filter(has_text="simp")).to_contain_text("state 1 energy 6.00")
+    opened(page, "first", "And.both")
+    expect(panel).to_contain_text("log-probability")
+    expect(panel).not_to_contain_text("energy")
+
+
 def test_a_click_chooses_and_a_second_one_folds(page: Page) -> None:
     opened(page, "first", "And.both")
     canvas, item = page.locator("canvas"), tree_item(page)

@@ -8,12 +8,16 @@ from pathlib import Path
 
 import pytest
 
+from burnqed.search.best_first import Settings
+from burnqed.search.budget import Budget
+from burnqed.search.scoring import Scoring
 from burnqed.search.shown import Node
 from burnqed.search.tree import Status
 from burnqed.trajectories.record import Provenance, rows_of
 from burnqed.trajectories.schema import StepRow
 from burnqed.trajectories.store import theorem_rows
 from burnqed.web.tree import Grown, goals_of, grown
+from tests.search.problems import BySize, search
 from tests.web import samples
 from tests.web.samples import Tried, forest, searched
 
@@ -86,12 +90,40 @@ def test_time_goes_on_from_the_root() -> None:
 
 def test_numbers_that_json_lacks_are_left_out() -> None:
     strange = [
-        dataclasses.replace(row, logprob=-math.inf, energy=math.nan, score=math.inf)
+        dataclasses.replace(
+            row,
+            logprob=-math.inf,
+            energy=math.nan,
+            score=math.inf,
+            child_energies=(math.nan,) * len(row.children),
+            child_scores=(-math.inf,) * len(row.children),
+        )
         for row in rows(samples.THEOREMS[0])
     ]
     found = grown(strange)
     assert all(node.score is None and node.energy is None for node in found.nodes)
     assert all(edge.logprob is None for edge in found.edges)
+
+
+async def test_a_state_that_was_never_expanded_has_the_figures_of_the_search() -> None:
+    tried = samples.THEOREMS[0]
+    weighed = Settings(scoring=Scoring(energy_weight=2.0))
+    budget = Budget(nodes=1, candidates=100)
+    found, _ = await search(tried.script, tried.root, None, budget, weighed, value=BySize())
+    told = grown(rows_of(found.tree, tried.name, False, Provenance("test")))
+    assert len(told.nodes) == 4
+    assert [node.expanded is None for node in told.nodes] == [False, True, True, True]
+    for node, known in zip(told.nodes, found.tree.nodes, strict=True):
+        assert (node.energy, node.score) == (known.energy, known.score)
+
+
+def test_a_state_of_an_older_record_has_no_figures_unless_it_was_expanded() -> None:
+    every = rows(Tried("short", "p ∧ q", samples.CONJUNCTION, nodes=1), judged=False)
+    older = [dataclasses.replace(row, child_energies=None, child_scores=None) for row in every]
+    root, *others = grown(older).nodes
+    assert root.score is not None
+    assert others
+    assert all(node.energy is None and node.score is None for node in others)
 
 
 def test_no_row_is_no_tree() -> None:

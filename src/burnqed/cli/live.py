@@ -22,6 +22,7 @@ class SearchView:
     """An event sink that shows the search on stderr if that is a terminal."""
 
     def __init__(self) -> None:
+        self.begun: list[Started] = []  # every search, also the second one for a theorem
         self._searches: dict[str, Started] = {}
         self._best: dict[str, Node] = {}
         console = screen.console(stderr=True)
@@ -39,6 +40,7 @@ class SearchView:
         name = event.theorem.name
         match event:
             case Started():
+                self.begun.append(event)
                 self._searches[name] = event
                 self._best[name] = event.tree.root
             case Expanded(node=node):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +23,17 @@ from burnqed.lean.verdict import Verdict
 from burnqed.prover.assembly import Assembled
 from burnqed.prover.task import Task
 
+Json = Mapping[str, Any]
+
 # --------------------------------------------------------------------- one statement
 
 
-def end_statement(attempt: Attempt, prover: Assembled, view: SearchView, as_json: bool) -> int:
+def end_statement(
+    attempt: Attempt, prover: Assembled, view: SearchView, as_json: bool, more: Json
+) -> int:
+    """`more` goes into the JSON."""
     if as_json:
-        typer.echo(json.dumps(_attempt_json(attempt, prover), ensure_ascii=False))
+        typer.echo(json.dumps({**_attempt_json(attempt, prover), **more}, ensure_ascii=False))
     elif attempt.proof is not None:
         screen.write_exactly(lean_source(attempt.proof))
     if not as_json:
@@ -110,9 +116,9 @@ def _machinery(prover: Assembled) -> dict[str, Any]:
 
 
 def end_file(
-    result: FileResult, task: Task, original: bytes | None, prover: Assembled, as_json: bool
+    result: FileResult, task: Task, original: bytes | None, prover: Assembled, as_json: bool, more: Json
 ) -> int:
-    """`original` is the content of the file if it is to be rewritten."""
+    """`original` is the content of the file if it is to be rewritten; `more` goes into the JSON."""
     filled = task.filled(result.source)
     unwritten: BurnQedError | None = None
     if original is not None and task.path is not None and filled != task.text:
@@ -121,7 +127,8 @@ def end_file(
         except BurnQedError as error:
             unwritten = error
     if as_json:
-        typer.echo(json.dumps(_file_json(result, filled, task.path, prover), ensure_ascii=False))
+        told = {**_file_json(result, filled, task.path, prover), **more}
+        typer.echo(json.dumps(told, ensure_ascii=False))
     else:
         if original is None or unwritten:
             screen.write_exactly(filled)

@@ -18,6 +18,7 @@ from burnqed.iteration.config import RANKED, RANKER, TRAIN_NAME, Config, set_nam
 from burnqed.iteration.history import BASELINE
 from burnqed.iteration.specs import Stage
 from burnqed.prover.config import (
+    UNGUIDED,
     EncoderConfig,
     EvalConfig,
     ExportConfig,
@@ -359,8 +360,7 @@ def _value_model(iteration: int, done: Done) -> Path | None:
 
 def _guided(settings: Settings, value: Path | None) -> Settings:
     """With a value model; or with none, and then without the settings that are about one."""
-    without = {} if value else {"encoder": None, "value_anyway": False}
-    return {**settings, **without, "value": value}
+    return {**settings, "value": value} if value else {**settings, **UNGUIDED}
 
 
 def _asked(config: Config, iteration: int) -> Settings:

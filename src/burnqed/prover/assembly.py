@@ -16,6 +16,7 @@ from burnqed.lean.requests import Gate
 from burnqed.prover import leans, policies, values
 from burnqed.prover.config import (
     NOISE,
+    UNGUIDED,
     EvalConfig,
     GuidedConfig,
     LeanConfig,
@@ -116,7 +117,7 @@ def assemble(config: PolicyConfig, modules: Sequence[str], nodes: int, warn: War
 def unguided(assembled: Assembled) -> Assembled:
     """The prover without its value model. Its temperature stays, so that nothing else differs."""
     assert isinstance(assembled.config, SetConfig)
-    config = msgspec.structs.replace(assembled.config, value=None, encoder=None, value_anyway=False)
+    config = msgspec.structs.replace(assembled.config, **UNGUIDED)
     return replace(assembled, config=config, guide=Guide())
 
 

@@ -13,7 +13,7 @@ nothing states them a second time. Each struct adds to the one before it:
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -35,6 +35,7 @@ LEAN, POLICY, MODEL, VALUE, SEARCH, SET = (
 WITHOUT = "Leave out the theorems of this set, by name and by what they state; repeatable."
 _BUDGET, _EFFORT = Budget(), Effort()
 Seconds = Annotated[float, Meta(ge=0.1)]
+Weight = Annotated[float, Meta(ge=0, le=1000)]
 Prompt = Annotated[
     str | None,
     about(
@@ -191,6 +192,28 @@ class GuidedConfig(PolicyConfig, frozen=True, kw_only=True):
             "Use --value even if its training did not show it to be better than log-probability.", VALUE
         ),
     ] = False
+    alpha: Annotated[
+        Weight | None,
+        about(
+            "Weight of log-probability in a state's score, by hand. By default as calibrated with "
+            "--value.",
+            VALUE,
+        ),
+    ] = None
+    beta: Annotated[
+        Weight | None,
+        about(
+            "Weight of --value's energy in a state's score, by hand. By default as calibrated with "
+            "--value.",
+            VALUE,
+        ),
+    ] = None
+
+
+# These settings without a value model.
+UNGUIDED: dict[str, Any] = {
+    "value": None, "encoder": None, "value_anyway": False, "alpha": None, "beta": None,
+}  # fmt: skip
 
 
 class Config(GuidedConfig, frozen=True, kw_only=True):

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from burnqed.core.config import settings_of
 from burnqed.core.errors import InputError
 from burnqed.core.ports import Value
 from burnqed.evaluation.results import TrainingMetrics
 from burnqed.policy.models.names import BEST, VALUE
 from burnqed.policy.models.strict import need_libraries
-from burnqed.prover.config import GuidedConfig
+from burnqed.prover.config import UNGUIDED, GuidedConfig
 from burnqed.prover.policies import Prepared, Warn
 from burnqed.search.scoring import Scoring
 
@@ -42,8 +43,10 @@ def guide(config: GuidedConfig, prepared: Prepared, warn: Warn) -> Guide:
     """
     encoder, anyway = config.encoder, config.value_anyway
     if config.value is None:
-        if encoder is not None or anyway:
-            raise InputError("--encoder needs a value model", hint="give --value DIR")
+        for name, default in UNGUIDED.items():
+            if getattr(config, name) != default:
+                flag = settings_of(GuidedConfig)[name].flag
+                raise InputError(f"{flag} needs a value model", hint="give --value DIR")
         return Guide()
     need_libraries()
     from burnqed.value.calibration import policy_label, read_calibration
@@ -59,9 +62,17 @@ def guide(config: GuidedConfig, prepared: Prepared, warn: Warn) -> Guide:
     }  # fmt: skip
     if not used:
         return Guide(about=about, places=places)
-    scoring = Scoring(policy_weight=calibration.alpha, energy_weight=calibration.beta)
+    scoring = Scoring(
+        policy_weight=calibration.alpha if config.alpha is None else config.alpha,
+        energy_weight=calibration.beta if config.beta is None else config.beta,
+    )
+    if scoring.policy_weight == scoring.energy_weight == 0:
+        raise InputError(
+            "alpha and beta are 0: nothing is left to order states by",
+            hint="give --alpha or --beta above 0",
+        )
     about |= {
-        "value_alpha": calibration.alpha, "value_beta": calibration.beta,
+        "value_alpha": scoring.policy_weight, "value_beta": scoring.energy_weight,
         "value_scale": calibration.scale,
     }  # fmt: skip
     if encoder is not None and encoder.startswith(("http://", "https://")):

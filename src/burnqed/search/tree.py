@@ -62,6 +62,7 @@ class Node:
     edges: list[Edge] = field(default_factory=list)
     parents: list[Edge] = field(default_factory=list)
     proof: Edge | None = None  # the first edge whose children were all proved
+    order: int | None = None  # of the nodes that were expanded, from 1
 
     @property
     def before(self) -> Edge | None:
@@ -122,6 +123,7 @@ class Tree:
     def __init__(self) -> None:
         self.nodes: list[Node] = []
         self._by_key: dict[str, Node] = {}
+        self._expanded = 0
 
     @property
     def root(self) -> Node:
@@ -162,6 +164,8 @@ class Tree:
     def expand(self, node: Node, edges: Sequence[Edge]) -> None:
         """Add all edges tried at a node, and update the nodes above."""
         _advance(node, Status.EXPANDED)
+        self._expanded += 1
+        node.order = self._expanded
         self._add(node, edges)
         self._settle(node)
 

@@ -100,14 +100,15 @@ def split_groups(found: Contrasts, share: float, slower: bool = False, flag: str
     `slower`, siblings whose proofs are longer stand behind those that were given up, as their like: a
     search should not begin with either.
     """
-    if not found.groups:
+    groups = tuple(_with_slower(found)) if slower else found.groups
+    if not groups:
+        paced = f"; {len(found.paced)} have a slower one: --slower" if found.paced else ""
         raise NotEnough(
             f"nothing to learn from: of {found.positives} states on the paths of proofs, none has a "
             "sibling that was explored and given up",
-            hint=f"{_MORE} {flag}",
+            hint=f"{_MORE} {flag}{paced}",
         )
     sides: tuple[list[Contrast], list[Contrast], list[Contrast]] = ([], [], [])
-    groups = tuple(_with_slower(found)) if slower else found.groups
     for group in groups:
         judges = split_of(f"judges {group.theorem}", (0.0, 0.5, 0.5)) == "test"
         sides[1 + judges if is_validation(group.theorem, share) else 0].append(group)

@@ -63,12 +63,14 @@ def _row(
     provenance: Provenance,
 ) -> StepRow:
     node = edge.source
+    children = [child.node for child in edge.children]
+    energies = [one.energy for one in children if one.energy is not None]
     return StepRow(
         run=provenance.run,
         theorem=theorem,
         node=node.id,
         parent=node.parents[0].source.id if node.depth else None,  # a loop may lead to the root
-        children=tuple(child.node.id for child in edge.children),
+        children=tuple(one.id for one in children),
         depth=node.depth,
         state=state,
         root_goal=goal,
@@ -88,4 +90,6 @@ def _row(
         lean_seconds=edge.cost.seconds if edge.cost else None,
         heartbeats=edge.cost.heartbeats if edge.cost else None,
         facts=facts,
+        child_energies=None if node.energy is None else tuple(energies),
+        child_scores=tuple(one.score for one in children),
     )

@@ -16,8 +16,9 @@ from burnqed.search.tree import Result
 
 # Increased when a row or a record changes. Readers refuse newer files. The seal of a file (`part`) is
 # the same in every version, so that a newer file never looks damaged.
-# 1 had no `lost_at` and `lost_kind`, 2 no `path`, 3 no `axioms_seen`, no cost of a tactic, 4 no facts.
-VERSION = 5
+# 1 had no `lost_at` and `lost_kind`, 2 no `path`, 3 no `axioms_seen`, no cost of a tactic, 4 no facts,
+# 5 no energies and scores of children.
+VERSION = 6
 ERROR_LENGTH = 500
 TRAJECTORIES = "trajectories"  # of a run's directory
 
@@ -55,6 +56,9 @@ class StepRow:
     lean_seconds: float | None = None  # that this tactic took, as Lean reports
     heartbeats: int | None = None  # the same in thousands of allocations, the unit of `maxHeartbeats`
     facts: str | None = None  # of the state's goals (`core.facts`), as JSON; None where Lean told none
+    # Of `children`, in their order: most of them are never expanded and have no rows of their own.
+    child_energies: tuple[float, ...] | None = None  # None without a value model
+    child_scores: tuple[float, ...] | None = None  # None in older files
 
     def __post_init__(self) -> None:
         if len(self.error) > ERROR_LENGTH:

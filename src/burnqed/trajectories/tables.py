@@ -41,8 +41,14 @@ _TYPES: dict[str, pa.DataType] = {
     "lean_seconds": pa.float64(),
     "heartbeats": pa.int64(),
     "facts": _REPEATED,
+    "child_energies": pa.list_(pa.float64()),
+    "child_scores": pa.list_(pa.float64()),
 }
-_NULLABLE = {"parent", "energy", "remaining_steps", "lean_seconds", "heartbeats", "facts"}
+_NULLABLE = {
+    "parent", "energy", "remaining_steps", "lean_seconds", "heartbeats", "facts", "child_energies",
+    "child_scores",
+}  # fmt: skip
+_LISTS = [place for place, kind in enumerate(_TYPES.values()) if pa.types.is_list(kind)]
 _ALLOWED = {"outcome": Result, "label": Label, "origin": Origin}
 NAMES = tuple(field.name for field in dataclasses.fields(StepRow))
 
@@ -99,6 +105,6 @@ def to_rows(batches: Iterable[pa.RecordBatch]) -> Iterator[StepRow]:
     """The rows of batches that have every column."""
     for batch in batches:
         columns = [batch.column(name).to_pylist() for name in NAMES]
-        children = NAMES.index("children")
-        columns[children] = [tuple(nodes) for nodes in columns[children]]
+        for place in _LISTS:
+            columns[place] = [one if one is None else tuple(one) for one in columns[place]]
         yield from (StepRow(*values) for values in zip(*columns, strict=True))

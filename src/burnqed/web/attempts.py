@@ -13,7 +13,7 @@ from burnqed.trajectories.schema import StepRow, TheoremRecord
 from burnqed.web.lean_text import Piece, coloured
 from burnqed.web.runs import Run
 from burnqed.web.theorems import chosen, records_of, result_of, statement_of, theorem_id
-from burnqed.web.tree import goals_of, grown
+from burnqed.web.tree import figures, goals_of, grown
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +97,12 @@ def state(attempt: Attempt, node: int) -> dict[str, Any]:
     if not rows and not ways and node != 0:
         raise InputError(f"the tree has no node {node}")
     goals: list[list[Piece]] = [coloured(goal) for goal in goals_of(rows[0].state)] if rows else []
+    energy, score = figures(node, rows[0] if rows else None, ways[0] if ways else None)
     return {
         "node": node,
         "goals": goals,
-        "score": number(rows[0].score) if rows else None,
-        "energy": number(rows[0].energy) if rows else None,
+        "score": score,
+        "energy": energy,
         "tried": [_tried(row) for row in rows],
         "ways": [{"node": way.node, "tactic": way.tactic} for way in ways],
     }
@@ -114,6 +115,7 @@ def _tried(row: StepRow) -> dict[str, Any]:
         "outcome": row.outcome,
         "answer": row.error,
         "children": row.children,
+        "child_energies": [number(energy) for energy in row.child_energies or ()],
         "on_proof": row.on_proof_path,
         "label": row.label,
         "origin": row.origin,

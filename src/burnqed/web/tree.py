@@ -75,14 +75,15 @@ def _node(
     if parent is None and first is not None and node != 0:
         parent = first.node
     depth = row.depth if row else first.depth + 1 if first else 0
+    energy, score = figures(node, row, first)
     return Node(
         id=node,
         parent=parent,
         depth=depth,
         line=line_of(goals[0]) if goals else "",
         goals=len(goals),
-        score=number(row.score) if row else None,
-        energy=number(row.energy) if row else None,
+        score=score,
+        energy=energy,
         seen=first.seconds if first and node != 0 else 0.0,
         expanded=min(one.seconds for one in rows) if rows else None,
         closed=closed,
@@ -91,6 +92,17 @@ def _node(
         worked=sum(one.outcome in WORKED for one in rows),
         on_proof=any(one.on_proof_path for one in rows),
     )
+
+
+def figures(node: int, row: StepRow | None, way: StepRow | None) -> tuple[float | None, float | None]:
+    """The energy and the score of a node: from a step at it, or else from a step that led to it."""
+    if row is not None:
+        return number(row.energy), number(row.score)
+    if way is None:
+        return None, None
+    place = way.children.index(node)
+    energy = way.child_energies[place] if way.child_energies else None
+    return number(energy), number(way.child_scores[place] if way.child_scores else None)
 
 
 @dataclass(slots=True)

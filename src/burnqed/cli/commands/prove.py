@@ -11,6 +11,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from burnqed.cli import tables
+from burnqed.cli.explaining import Explanation
 from burnqed.cli.live import SearchView
 from burnqed.cli.options import JsonOption, configured
 from burnqed.cli.proof_output import end_file, end_statement
@@ -41,6 +42,14 @@ def prove_command(
         bool,
         typer.Option("--write", help="Put the proofs into FILE.lean instead of printing the file."),
     ] = False,
+    explain: Annotated[
+        bool,
+        typer.Option(
+            "--explain",
+            help="Also say what each search chose between: log-probability, energy and score of each "
+            "state.",
+        ),
+    ] = False,
     as_json: JsonOption = False,
 ) -> None:
     """Prove a statement, or fill each `sorry` of a file, and print the finished Lean.
@@ -65,6 +74,12 @@ def prove_command(
 
         burn-qed prove Draft.lean --nodes 1000 --write
 
+        burn-qed prove '∀ p q : Prop, p ∧ q → q ∧ p' --value models/joint --beta 0.8 --explain
+
+    --explain lists the states that were expanded, in their order, and those that each led to, the best
+    score first. The score decides what is expanded next. It has the energies of a --value model;
+    --alpha and --beta set its weights by hand.
+
     With --write, a file that cannot be rewritten is refused before the search. If writing fails later,
     the proofs are printed.
 
@@ -80,10 +95,16 @@ def prove_command(
         _ = task.theorem  # refuses a text that is not a statement
     prover = assemble(config, modules_of(config, task.source.imports), config.nodes, tables.warn)
     view = SearchView()
-    found = _watched(view, _attempt(prover, config, task, view))
+    explanation = Explanation(view.begun, prover.guide.scoring) if explain else None
+    found = _watched(view, _attempt(prover, config, task, view), explanation)
+    more: dict[str, Any] = {}
+    if explanation is not None and as_json:
+        more = {"explanation": explanation.to_json()}
+    elif explanation is not None:
+        explanation.show()
     if isinstance(found, FileResult):
-        raise typer.Exit(end_file(found, task, original, prover, as_json))
-    raise typer.Exit(end_statement(found, prover, view, as_json))
+        raise typer.Exit(end_file(found, task, original, prover, as_json, more))
+    raise typer.Exit(end_statement(found, prover, view, as_json, more))
 
 
 def _read(what: str) -> Task:
@@ -102,11 +123,13 @@ async def _attempt(
         return await attempt(opened, task, config.seed, view)
 
 
-def _watched(view: SearchView, work: Coroutine[Any, Any, T]) -> T:
+def _watched(view: SearchView, work: Coroutine[Any, Any, T], explanation: Explanation | None) -> T:
     """Run with the live view on. Ctrl-C prints what the search has seen."""
     try:
         with view.shown():
             return run_sync(work)
     except KeyboardInterrupt:
+        if explanation is not None:
+            explanation.show()
         print(view.learnt() or "stopped before the search began", file=sys.stderr)
         raise

@@ -67,7 +67,8 @@ function tried(rows, tactic, to) {
     return h("li", { class: [row.on_proof && "lit", text === tactic && "chosen"].filter(Boolean).join(" ") || null },
       lean(row.tactic),
       h("p", {}, h("span", { class: `mark ${row.outcome}` }, h("span", { "aria-hidden": "true" }, `${mark} `), word),
-        row.children.length > 0 && h("span", {}, row.children.map((id, i) => [i > 0 && ", ", to(id)])),
+        row.children.length > 0 && h("span", {}, row.children.map((id, i) => [
+          i > 0 && ", ", to(id), row.child_energies.length > 0 && ` energy ${decimal(row.child_energies[i])}`])),
         row.on_proof && h("span", {}, "in the proof"),
         h("span", {}, `log-probability ${decimal(row.logprob)}`),
         row.seconds !== null && h("span", {}, seconds(row.seconds)),
