@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -13,10 +15,12 @@ from burnqed.lean.session import open_session
 from burnqed.policy.portfolio.arithmetic import (
     Binary,
     Call,
+    Cast,
     Kind,
     Name,
     Negated,
     Number,
+    Quantity,
     Term,
     Typed,
     Unreadable,
@@ -33,8 +37,8 @@ TERMS: st.SearchStrategy[Term] = st.recursive(
     lambda inner: (
         st.builds(Binary, st.sampled_from("+-*/%^"), inner, inner)
         | st.builds(Negated, inner)
-        | st.builds(Typed, inner, st.just("Int"), st.just(False))
-        | st.builds(Typed, inner, st.just("Int"), st.just(True))
+        | st.builds(Typed, inner, st.sampled_from(["Int", "Rat"]))
+        | st.builds(Cast, inner)
         | st.builds(Call, st.just("f"), st.tuples(inner) | st.tuples(inner, inner))
     ),
     max_leaves=12,
@@ -63,7 +67,7 @@ def test_operators_bind_as_in_lean(text: str, meant: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "a +", "(a", "a)", "a = b", "fun x => x", "a ++ b", "xs[0]", "(a : Rat)", "3 4", "∑"],
+    ["", "a +", "(a", "a)", "a = b", "fun x => x", "a ++ b", "xs[0]", "(a : Real)", "3 4", "∑"],
 )
 def test_what_is_no_arithmetic_is_refused(text: str) -> None:
     with pytest.raises(Unreadable):
@@ -71,7 +75,11 @@ def test_what_is_no_arithmetic_is_refused(text: str) -> None:
 
 
 OPERATORS = ["+", "-", "*", "/", "%"]
-NUMBERS: dict[Kind, list[int]] = {"Nat": [0, 1, 3, 7], "Int": [-7, -3, 0, 2, 5]}
+NUMBERS: dict[Kind, list[Quantity]] = {
+    "Nat": [0, 1, 3, 7],
+    "Int": [-7, -3, 0, 2, 5],
+    "Rat": [0, 2, Fraction(-3, 2), Fraction(5, 7)],
+}
 
 
 @pytest.mark.lean
@@ -79,26 +87,27 @@ NUMBERS: dict[Kind, list[int]] = {"Nat": [0, 1, 3, 7], "Int": [-7, -3, 0, 2, 5]}
 async def test_values_are_leans(lean_pool: Pool, kind: Kind) -> None:
     """Truncated differences, division by zero and by negative numbers included."""
     claims = [
-        f"(({a}) : {kind}) {op} ({b}) = {compute(parse(f'x {op} y'), kind, {}, {'x': a, 'y': b})}"
-        for op in OPERATORS
+        f"(({a}) : {kind}) {op} ({b}) = ({compute(parse(f'x {op} y'), kind, {}, {'x': a, 'y': b})})"
+        for op in (OPERATORS if kind != "Rat" else OPERATORS[:-1])
         for a in NUMBERS[kind]
         for b in NUMBERS[kind]
     ]
     claims += [
-        f"(({a}) : {kind}) ^ 3 = {compute(parse('x ^ 3'), kind, {}, {'x': a})}" for a in NUMBERS[kind]
+        f"(({a}) : {kind}) ^ 3 = ({compute(parse('x ^ 3'), kind, {}, {'x': a})})" for a in NUMBERS[kind]
     ]
     text = f"theorem t : {' ∧ '.join(claims)}"
     async with open_session(lean_pool, HEARTBEATS) as session:
         state = await session.start(Theorem("t", TheoremText(text)))
-        assert isinstance(await session.apply(state, "and_intros <;> decide"), Closed)
+        assert isinstance(await session.apply(state, "and_intros <;> first | decide | grind"), Closed)
 
 
 def test_kinds_are_never_mixed() -> None:
-    kinds: dict[str, Kind] = {"n": "Nat", "z": "Int"}
+    kinds: dict[str, Kind] = {"n": "Nat", "z": "Int", "q": "Rat"}
     assert kind_of(parse("n + 1"), kinds) == "Nat"
     assert kind_of(parse("↑n * z"), kinds) == "Int"
+    assert kind_of(parse("↑n * q + ↑z"), kinds) == "Rat"
     assert kind_of(parse("2 + 3"), kinds) is None
-    for text in ("n + z", "-n", "m"):
+    for text in ("n + z", "z + q", "-n", "m"):
         with pytest.raises(Unreadable):
             kind_of(parse(text), kinds)
     # A difference of naturals that is cast is truncated before.

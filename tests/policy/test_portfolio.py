@@ -72,6 +72,13 @@ CASES = {
     "a term, behind ∀": case(
         ": ∀ a b : Nat, a < b → ∃ c, b = a + c ∧ 0 < c", r"^intro a b h\nexact ⟨b - a, by omega⟩$"
     ),
+    "a rational term": case(
+        "(ε : Rat) (h : 0 < ε) : ∃ δ : Rat, 0 < δ ∧ δ < ε", r"^exact ⟨ε / 2, by grind⟩$"
+    ),
+    "between two rationals": case(
+        ": ∀ a b : Rat, a < b → ∃ c, a < c ∧ c < b", r"^intro a b h\nexact ⟨\(a \+ b\) / 2, by grind⟩$"
+    ),
+    "a rational number": case(": ∃ x : Rat, 3 * x = 7", r"^exact ⟨\(7/3\), by grind⟩$"),
     "several terms": case(
         "(n : Nat) : ∃ q r, n = 7 * q + r ∧ r < 7", r"^exact ⟨n / 7, n % 7, by omega⟩$"
     ),
@@ -216,6 +223,12 @@ CASES = {
     "divisors": case("(d : Nat) (h : d ∣ 21) (k : 3 < d) : d = 7 ∨ d = 21", r"d ∣ 21 .* <;> omega"),
     "factors": case(
         "(a b : Nat) (h : a * b = 35) (k : a < b) (l : 1 < a) : b = 7", r"∣ 35(.*\n)+.* <;> omega"
+    ),
+    "a combination of multiples": case(
+        "(a b c : Int) (h : a ∣ b) (k : a ∣ c) : a ∣ 3 * b - 2 * c", r"^grind \[Int\.dvd_add"
+    ),
+    "a multiple taken apart": case(
+        "(a b : Nat) (h : a ∣ b) : b % a = 0", r"^obtain ⟨k, rfl⟩ := h$", "⊢ a * k % a = 0"
     ),
     "residues": case("(n : Nat) : n * n % 3 ≠ 2", r"^rcases \(by omega : n % 3 = 0 ∨"),
     "residues of an integer": case(

@@ -1,4 +1,4 @@
-"""Terms of arithmetic as Lean prints them: parsed, and computed as Lean's Nat and Int are.
+"""Terms of arithmetic as Lean prints them: parsed, and computed as Lean's Nat, Int and Rat are.
 
 Rules use it to try a guess on small numbers before Lean is asked to prove it. What it cannot read it
 refuses, and a wrong value costs a rejected tactic: nothing is believed because of it.
@@ -9,12 +9,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 from burnqed.policy.names import IDENT
 
-Kind = Literal["Nat", "Int"]
-Value = int | Callable[..., int]
+Kind = Literal["Nat", "Int", "Rat"]
+Quantity = int | Fraction
+Value = Quantity | Callable[..., Quantity]
 Values = Mapping[str, Value]
 Kinds = Mapping[str, Kind]  # of variables, and of what functions return
 
@@ -23,7 +25,7 @@ _TOKEN = re.compile(rf"\s*({IDENT.pattern}|\d+|[-+*/%^()↑:])")
 _BINARY = {"+": (65, 66), "-": (65, 66), "*": (70, 71), "/": (70, 71), "%": (70, 71), "^": (75, 75)}
 _NEGATION = 75
 _TIGHTEST = 1024
-_KINDS: dict[str, Kind] = {"Nat": "Nat", "Int": "Int"}
+KINDS: dict[str, Kind] = {"Nat": "Nat", "Int": "Int", "Rat": "Rat"}
 
 
 class Unreadable(ValueError):
@@ -60,14 +62,20 @@ class Negated:
 
 @dataclass(frozen=True, slots=True)
 class Typed:
-    """`(t : Int)`, and with a cast inside `↑t`, whose own kind is another."""
+    """`(t : Int)`."""
 
     term: Term
     kind: Kind
-    cast: bool
 
 
-Term = Number | Name | Call | Binary | Negated | Typed
+@dataclass(frozen=True, slots=True)
+class Cast:
+    """`↑t`: of what kind is to be seen from what stands beside it."""
+
+    term: Term
+
+
+Term = Number | Name | Call | Binary | Negated | Typed | Cast
 
 
 # ------------------------------------------------------------------------------------ reading
@@ -139,15 +147,15 @@ class _Parser:
     def _atom(self) -> Term:
         token = self._take()
         if token == "↑":
-            return Typed(self._atom(), "Int", cast=True)
+            return Cast(self._atom())
         if token == "(":
             inside = self.term(0)
             if self.next == ":":
                 self._take()
-                kind = _KINDS.get(self._take())
+                kind = KINDS.get(self._take())
                 if kind is None:
                     raise Unreadable("a type that is not computed with")
-                inside = Typed(inside, kind, cast=False)
+                inside = Typed(inside, kind)
             self._take(")")
             return inside
         if token.isdecimal():
@@ -170,14 +178,14 @@ def names_in(term: Term) -> set[str]:
             return {function}.union(*map(names_in, arguments))
         case Binary(_, left, right):
             return names_in(left) | names_in(right)
-        case Negated(inner) | Typed(inner):
+        case Negated(inner) | Typed(inner) | Cast(inner):
             return names_in(inner)
 
 
 def kind_of(term: Term, kinds: Kinds) -> Kind | None:
-    """None of numerals alone. Raises `Unreadable` for a name that is neither Nat nor Int."""
+    """None of numerals and casts alone. Raises `Unreadable` for a name that is no number."""
     match term:
-        case Number():
+        case Number() | Cast():
             return None
         case Name(name) | Call(name, _):
             if name not in kinds:
@@ -188,25 +196,28 @@ def kind_of(term: Term, kinds: Kinds) -> Kind | None:
         case Binary(_, left, right):
             return _same(kind_of(left, kinds), kind_of(right, kinds))
         case Negated(inner):
-            return _same("Int", kind_of(inner, kinds))
+            own = kind_of(inner, kinds)
+            if own == "Nat":
+                raise Unreadable("a Nat is not negated")
+            return own or "Int"
         case Typed(_, kind):
             return kind
 
 
 def _same(one: Kind | None, other: Kind | None) -> Kind | None:
     if one and other and one != other:
-        raise Unreadable("Nat and Int together")
+        raise Unreadable(f"{one} and {other} together")
     return one or other
 
 
-def compute(term: Term, kind: Kind, kinds: Kinds, values: Values) -> int:
+def compute(term: Term, kind: Kind, kinds: Kinds, values: Values) -> Quantity:
     """Its value as a `kind`. Raises `Unreadable`."""
     match term:
         case Number(value):
             return value
         case Name(name):
             given = values.get(name)
-            if not isinstance(given, int):
+            if given is None or callable(given):
                 raise Unreadable(name)
             return given
         case Call(function, arguments):
@@ -214,35 +225,53 @@ def compute(term: Term, kind: Kind, kinds: Kinds, values: Values) -> int:
             if not callable(called):
                 raise Unreadable(function)
             return called(*(compute(a, kind_of(a, kinds) or "Nat", kinds, values) for a in arguments))
-        case Typed(inner, own, cast):
-            return compute(inner, (kind_of(inner, kinds) or "Nat") if cast else own, kinds, values)
+        case Typed(inner, own):
+            return compute(inner, own, kinds, values)
+        case Cast(inner):
+            return compute(inner, kind_of(inner, kinds) or "Nat", kinds, values)
         case Negated(inner):
             return -compute(inner, kind, kinds, values)
         case Binary("^", left, right):
             base = compute(left, kind, kinds, values)
             exponent = compute(right, "Nat", kinds, values)
-            if exponent * base.bit_length() > _MOST_BITS:
+            assert isinstance(exponent, int)
+            size = max(base.numerator.bit_length(), base.denominator.bit_length())
+            if exponent * size > _MOST_BITS:
                 raise Unreadable("a large power")
-            return int(base**exponent)
+            return (
+                base
+                if exponent == 1
+                else Fraction(base) ** exponent
+                if kind == "Rat"
+                else base**exponent
+            )
         case Binary(operator, left, right):
             a, b = compute(left, kind, kinds, values), compute(right, kind, kinds, values)
             return _BY_OPERATOR[operator](a, b, kind)
 
 
-def _difference(a: int, b: int, kind: Kind) -> int:
-    return a - b if kind == "Int" else max(0, a - b)
+def magnitude(n: Quantity) -> Quantity:
+    return n if n >= 0 else -n
 
 
-def _remainder(a: int, b: int, kind: Kind) -> int:
-    return a % abs(b) if b else a
+def _difference(a: Quantity, b: Quantity, kind: Kind) -> Quantity:
+    return max(0, a - b) if kind == "Nat" else a - b
 
 
-def _quotient(a: int, b: int, kind: Kind) -> int:
-    """Lean's: the remainder is never negative, and nothing is divided by 0."""
-    return (a - a % abs(b)) // b if b else 0
+def _remainder(a: Quantity, b: Quantity, kind: Kind) -> Quantity:
+    if kind == "Rat":
+        raise Unreadable("a remainder of rationals")
+    return a % magnitude(b) if b else a
 
 
-_BY_OPERATOR: dict[str, Callable[[int, int, Kind], int]] = {
+def _quotient(a: Quantity, b: Quantity, kind: Kind) -> Quantity:
+    """Lean's: the remainder of integers is never negative, and nothing is divided by 0."""
+    if not b:
+        return 0
+    return Fraction(a) / b if kind == "Rat" else (a - a % magnitude(b)) // b
+
+
+_BY_OPERATOR: dict[str, Callable[[Quantity, Quantity, Kind], Quantity]] = {
     "+": lambda a, b, _: a + b,
     "*": lambda a, b, _: a * b,
     "-": _difference,
@@ -261,7 +290,7 @@ def written(term: Term, least: int = 0) -> str:
             return str(value)
         case Name(name):
             return name
-        case Typed(inner, _, True):
+        case Cast(inner):
             return f"↑{written(inner, _TIGHTEST)}"
         case Typed(inner, kind):
             return f"({written(inner)} : {kind})"

@@ -49,6 +49,20 @@ def _divisibilities(r: Reading) -> Iterator[tuple[str, int, str]]:
                 yield factors[2], int(shape.right), f"⟨{factors[1]}, {turned}⟩"
 
 
+def combinations(r: Reading) -> Iterator[Rated]:
+    """What divides two numbers divides their sums and multiples."""
+    given = [(name, shape) for name, shape in r.fact_shapes.items() if shape.kind == "dvd"]
+    if r.shape.kind == "dvd" and given:
+        of = "Int" if r.of_type("Int") else "Nat"
+        lemmas = ["dvd_add", "dvd_sub", "dvd_trans", "dvd_mul_right", "dvd_mul_left"]
+        yield f"grind [{', '.join(f'{of}.{lemma}' for lemma in lemmas)}]", -1.4
+    variables = {v.name for v in r.variables}
+    k = r.fresh("k")
+    for i, (name, shape) in enumerate(given[-3:]):
+        free = shape.right in variables and not r.mentions(shape.right, shape.left)
+        yield f"obtain ⟨{k}, {'rfl' if free else r.fresh('hk')}⟩ := {name}", -2.0 - 0.3 * i
+
+
 def exponents(r: Reading) -> Iterator[Rated]:
     """A power that divides a number, or is one, has a small exponent."""
     nats = {v.name for v in r.of_type("Nat")}

@@ -8,17 +8,20 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, islice, product
 
 from burnqed.policy.names import mentions
 from burnqed.policy.portfolio.arithmetic import (
     Kind,
+    Quantity,
     Term,
     Unreadable,
     Values,
     compute,
     isolated,
+    magnitude,
     names_in,
     parse,
     written,
@@ -113,7 +116,7 @@ def _numbers(types: Mapping[str, str]) -> dict[str, Kind]:
 # ------------------------------------------------------------------------------------- numbers
 
 
-def numbers_for(claim: Claim) -> Iterator[tuple[int, ...]]:
+def numbers_for(claim: Claim) -> Iterator[tuple[Quantity, ...]]:
     """Numbers that fit: what an equation leaves for one of them, and the smallest."""
     kinds = claim.kinds
     if kinds is None or len(kinds) not in _CLOSED_SIZE:
@@ -128,13 +131,15 @@ def numbers_for(claim: Claim) -> Iterator[tuple[int, ...]]:
             yield numbers
 
 
-def _solved_numbers(claim: Claim, kinds: Mapping[str, Kind], test: Test) -> Iterator[tuple[int, ...]]:
+def _solved_numbers(
+    claim: Claim, kinds: Mapping[str, Kind], test: Test
+) -> Iterator[tuple[Quantity, ...]]:
     order = tuple(kinds)
     for name, term in islice(_solutions(claim, kinds), 2):
         others = [one for one in order if one != name]
         size = _OTHERS_SIZE[len(others)]
         for numbers in _grid(tuple(kinds[one] for one in others), size):
-            values: dict[str, int] = dict(zip(others, numbers, strict=True))
+            values: dict[str, Quantity] = dict(zip(others, numbers, strict=True))
             try:
                 values[name] = compute(term, kinds[name], kinds, values)
             except Unreadable:
@@ -144,10 +149,20 @@ def _solved_numbers(claim: Claim, kinds: Mapping[str, Kind], test: Test) -> Iter
 
 
 @lru_cache(maxsize=64)
-def _grid(kinds: tuple[Kind, ...], size: int) -> tuple[tuple[int, ...], ...]:
+def _grid(kinds: tuple[Kind, ...], size: int) -> tuple[tuple[Quantity, ...], ...]:
     """Values for each, the small ones first."""
-    ranges = [range(size) if kind == "Nat" else range(-(size // 2), size - size // 2) for kind in kinds]
-    return tuple(sorted(product(*ranges), key=lambda ns: (max(map(abs, ns), default=0), ns)))
+    low = -(size // 2)
+    ranges: dict[Kind, Sequence[Quantity]] = {
+        "Nat": range(size),
+        "Int": range(low, low + size),
+        "Rat": [Fraction(n, 2) for n in range(low, low + size)],
+    }
+    return tuple(
+        sorted(
+            product(*(ranges[kind] for kind in kinds)),
+            key=lambda ns: (max(map(magnitude, ns), default=0), ns),
+        )
+    )
 
 
 def _solutions(claim: Claim, kinds: Mapping[str, Kind]) -> Iterator[tuple[str, Term]]:
@@ -196,21 +211,22 @@ def terms_for(claim: Claim) -> Iterator[tuple[str, ...]]:
             yield tuple(text for text, _ in picked)
 
 
-def _cases(claim: Claim) -> list[dict[str, int]]:
+def _cases(claim: Claim) -> list[dict[str, Quantity]]:
     """Values for the numbers of the context that its hypotheses allow."""
     kinds = claim.numbers
     if len(kinds) not in _TRIED:
         return []
     grid = _grid(tuple(kinds.values()), _TRIED[len(kinds)])
-    every = (dict(zip(kinds, ns, strict=True)) for ns in (*grid, *((n,) * len(kinds) for n in _FAR)))
+    far = (tuple(Fraction(n, 7) if k == "Rat" else n for k in kinds.values()) for n in _FAR)
+    every = (dict(zip(kinds, numbers, strict=True)) for numbers in (*grid, *far))
     tests = [claim.test(said, kinds) for said in claim.hypotheses]
     return [case for case in every if all(test(case) is not False for test in tests)]
 
 
-Offered = list[tuple[str, tuple[int, ...]]]  # a term, and its value in each case
+Offered = list[tuple[str, tuple[Quantity, ...]]]  # a term, and its value in each case
 
 
-def _offered(claim: Claim, name: str, kind: Kind, cases: Sequence[Mapping[str, int]]) -> Offered:
+def _offered(claim: Claim, name: str, kind: Kind, cases: Sequence[Mapping[str, Quantity]]) -> Offered:
     """Terms for one name, the simple ones first, of those that are always equal one."""
     variables = claim.numbers
     solved = [
@@ -218,7 +234,7 @@ def _offered(claim: Claim, name: str, kind: Kind, cases: Sequence[Mapping[str, i
         for solved_for, term in _solutions(claim, {**variables, name: kind})
         if solved_for == name and names_in(term) <= set(variables)
     ]
-    found: dict[tuple[int, ...], str] = {}
+    found: dict[tuple[Quantity, ...], str] = {}
     for text in _texts(kind, variables, claim.numerals, solved):
         try:
             term = parse(text)
@@ -243,7 +259,7 @@ def _texts(
     yield from (str(n) for n in (0, *steps))
     for v in names:
         yield from (f"{v} {sign} {n}" for n in steps for sign in "+-")
-        if kind == "Int":
+        if kind != "Nat":
             yield f"-{v}"
         yield from (f"{n} * {v}" for n in steps if n > 1)
         yield from (f"{n} - {v}" for n in steps if n > 1)
@@ -280,7 +296,8 @@ def counterexample(r: Reading) -> dict[str, int] | None:
     binders, said = premises(r.shape)
     variables = _variables(r, binders)
     kinds = _numbers(variables)
-    if _introduced(r, binders) is None or len(kinds) < len(variables) or len(kinds) not in _CLOSED_SIZE:
+    known = len(kinds) == len(variables) and "Rat" not in kinds.values()
+    if _introduced(r, binders) is None or not known or len(kinds) not in _CLOSED_SIZE:
         return None
     given = (*r.fact_shapes.values(), *(one.said for one in binders if one.name is None))
     effort = Effort()
@@ -289,7 +306,7 @@ def counterexample(r: Reading) -> dict[str, int] | None:
     for numbers in _grid(tuple(kinds.values()), _CLOSED_SIZE[len(kinds)]):
         values = dict(zip(kinds, numbers, strict=True))
         if (test is None or test(values) is False) and all(one(values) for one in premised):
-            return values
+            return {name: int(value) for name, value in values.items()}
     return None
 
 
@@ -311,7 +328,7 @@ def functions_for(claim: Claim, i: str) -> Iterator[str]:
 
 def _functions(
     i: str, numerals: Sequence[int], types: re.Match[str]
-) -> Iterator[tuple[str, Callable[[int], int]]]:
+) -> Iterator[tuple[str, Callable[[int], Quantity]]]:
     given, kind = number_kind(types[1]) or "Nat", number_kind(types[2]) or "Nat"
     variable = i if given == kind else (f"(↑{i})" if kind == "Int" else f"{i}.toNat")
     steps = list(dict.fromkeys([0, 1, 2, *numerals[:6]]))
@@ -332,7 +349,7 @@ def _functions(
         except Unreadable:
             continue
 
-        def function(n: int, term: Term = term) -> int:
+        def function(n: int, term: Term = term) -> Quantity:
             values: Values = {i: n}
             return compute(term, kind, {i: given}, values)
 

@@ -37,6 +37,7 @@ RULES: tuple[Callable[[Reading], Iterable[Rated]], ...] = (
     numbers.finite_search,
     numbers.values,
     divisibility.divisors,
+    divisibility.combinations,
     divisibility.exponents,
     divisibility.residues,
     divisibility.powers,

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from burnqed.policy.portfolio.arithmetic import (
+    KINDS,
     Kind,
     Kinds,
+    Quantity,
     Term,
     Unreadable,
     Values,
@@ -19,9 +22,12 @@ from burnqed.policy.portfolio.reading import Said
 
 Test = Callable[[Values], bool | None]  # None: it cannot be said
 
-_NATURALS = range(13)
-_INTEGERS = range(-6, 7)
-_KINDS: dict[str, Kind] = {"Nat": "Nat", "Int": "Int"}
+# What a ∀ or an inner ∃ is tried for.
+_TRIED: dict[Kind, Sequence[Quantity]] = {
+    "Nat": range(13),
+    "Int": range(-6, 7),
+    "Rat": [Fraction(n, 2) for n in range(-6, 7)],
+}
 
 
 @dataclass(slots=True)
@@ -37,7 +43,7 @@ class Effort:
 
 def number_kind(type: str) -> Kind | None:
     """Of what a variable ranges over, if those are numbers."""
-    return _KINDS.get(type)
+    return KINDS.get(type)
 
 
 def truth_of(said: Said, kinds: Kinds, effort: Effort) -> Test:
@@ -72,7 +78,9 @@ def relation(said: Said, kinds: Kinds) -> tuple[Term, Term, Kind] | None:
         one, other = kind_of(left, kinds), kind_of(right, kinds)
     except Unreadable:
         return None
-    return (left, right, one or other or "Nat") if not (one and other and one != other) else None
+    if one and other and one != other:
+        return None
+    return left, right, one or other or ("Int" if "↑" in said.text else "Nat")
 
 
 def _compared(said: Said, kinds: Kinds, effort: Effort) -> Test:
@@ -101,7 +109,7 @@ def _quantified(said: Said, kinds: Kinds, effort: Effort) -> Test:
     if kind is None:
         return lambda values: None
     test = truth_of(body, {**kinds, said.name: kind}, effort)
-    tried = _NATURALS if kind == "Nat" else _INTEGERS
+    tried = _TRIED[kind]
     universal = said.kind == "forall"
 
     def tested(values: Values) -> bool | None:
@@ -180,12 +188,12 @@ _JOINS: dict[str, Callable[[Test, Test], Test]] = {
     "implies": _implied,
     "iff": _equal,
 }
-_COMPARISONS: dict[str, Callable[[int, int], bool]] = {
+_COMPARISONS: dict[str, Callable[[Quantity, Quantity], bool]] = {
     "eq": lambda a, b: a == b,
     "ne": lambda a, b: a != b,
     "le": lambda a, b: a <= b,
     "lt": lambda a, b: a < b,
     "ge": lambda a, b: a >= b,
     "gt": lambda a, b: a > b,
-    "dvd": lambda a, b: b % a == 0 if a else b == 0,
+    "dvd": lambda a, b: b % a == 0 if a else b == 0,  # of integers
 }

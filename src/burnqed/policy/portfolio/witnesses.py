@@ -33,13 +33,15 @@ def _made(
     r: Reading, claim: Claim, terms: Sequence[Sequence[str]], used: Sequence[str]
 ) -> Iterator[Rated]:
     """Witnesses that there is reason to believe in."""
+    rational = "Rat" in (claim.kinds or {}).values()
     for k, chosen in enumerate(terms):
-        ends = {"by omega": 2.4, "by grind": 1.6, "?_": 1.8}
-        yield from _ended(", ".join(chosen), ends, k)
+        first = {"by grind": 2.4} if rational else {"by omega": 2.4, "by grind": 1.6}
+        yield from _ended(", ".join(chosen), {**first, "?_": 1.8}, k)
     if claim.is_closed:
         for k, numbers in enumerate(islice(numbers_for(claim), _GIVEN)):
-            found = ", ".join(f"({n})" if n < 0 else str(n) for n in numbers)
-            yield from _ended(found, {"by decide": 2.4, "by simp": 0.6, "?_": 0.4}, k)
+            found = ", ".join(str(n) if n >= 0 and n == int(n) else f"({n})" for n in numbers)
+            first = {"by grind": 2.4} if rational else {"by decide": 2.4}
+            yield from _ended(found, {**first, "by simp": 0.6, "?_": 0.4}, k)
     i = r.fresh("i", used)
     for k, text in enumerate(islice(functions_for(claim, i), _GIVEN)):
         ends = {"by grind": 2.0, "by simp <;> omega": 1.6, "?_": 1.4}
