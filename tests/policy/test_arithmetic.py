@@ -96,7 +96,7 @@ async def test_values_are_leans(lean_pool: Pool, kind: Kind) -> None:
         f"(({a}) : {kind}) ^ 3 = ({compute(parse('x ^ 3'), kind, {}, {'x': a})})" for a in NUMBERS[kind]
     ]
     text = f"theorem t : {' ∧ '.join(claims)}"
-    async with open_session(lean_pool, HEARTBEATS) as session:
+    async with open_session(lean_pool, 50 * HEARTBEATS) as session:
         state = await session.start(Theorem("t", TheoremText(text)))
         assert isinstance(await session.apply(state, "and_intros <;> first | decide | grind"), Closed)
 
