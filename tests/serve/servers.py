@@ -20,7 +20,7 @@ from burnqed.serve.http import Api
 from burnqed.serve.requests import (
     CheckRequest,
     LemmasRequest,
-    ProveRequest,
+    ProofRequest,
     StartRequest,
     StepRequest,
 )
@@ -43,7 +43,7 @@ class Scripted:
         self.go.set()
         self.breaks = breaks
 
-    async def prove(self, asked: ProveRequest) -> ProveAnswer:
+    async def prove(self, asked: ProofRequest, say: Say | None = None) -> ProveAnswer:
         await self._answer(asked)
         return FOUND
 
@@ -59,7 +59,7 @@ class Scripted:
         await self._answer(asked)
         return LemmasAnswer(lemmas=())
 
-    def begin(self, asked: ProveRequest, say: Say) -> asyncio.Task[ProveAnswer]:
+    def begin(self, asked: ProofRequest, say: Say) -> asyncio.Task[ProveAnswer]:
         self.say = say
         return asyncio.create_task(self.prove(asked))
 

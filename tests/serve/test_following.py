@@ -18,7 +18,7 @@ from burnqed.serve.events import Begun, Say, Searching
 from burnqed.serve.guard import Guard
 from burnqed.serve.jobs import JobAnswer
 from burnqed.serve.openapi import ENDPOINTS
-from burnqed.serve.requests import ProveRequest
+from burnqed.serve.requests import ProofRequest
 from tests.serve.servers import FOUND, Client, Scripted, read_events, serving, until
 
 TEXT = "∀ n : Nat, n + 0 = n"
@@ -43,7 +43,7 @@ async def begun(client: Client) -> str:
 class Talking(Scripted):
     """Says something before it waits, and something after."""
 
-    def begin(self, asked: ProveRequest, say: Say) -> asyncio.Task[ProveAnswer]:
+    def begin(self, asked: ProofRequest, say: Say) -> asyncio.Task[ProveAnswer]:
         async def work() -> ProveAnswer:
             say(Begun())
             await self._answer(asked)
@@ -83,7 +83,7 @@ async def test_a_stream_comes_while_the_work_goes_on(monkeypatch: pytest.MonkeyP
 async def test_what_is_refused_at_once_is_no_stream() -> None:
     engine = Scripted()
 
-    def begin(asked: ProveRequest, say: Say) -> asyncio.Task[ProveAnswer]:
+    def begin(asked: ProofRequest, say: Say) -> asyncio.Task[ProveAnswer]:
         raise refusal
 
     engine.begin = begin  # type: ignore[method-assign]
@@ -183,7 +183,7 @@ async def test_streams_end_when_the_server_stops() -> None:
     tasks = []
     begin = engine.begin
 
-    def noted(asked: ProveRequest, say: Say) -> asyncio.Task[ProveAnswer]:
+    def noted(asked: ProofRequest, say: Say) -> asyncio.Task[ProveAnswer]:
         tasks.append(begin(asked, say))
         return tasks[-1]
 

@@ -21,6 +21,7 @@ from burnqed.cli.commands import (
     eval,
     export,
     lean,
+    mcp,
     model,
     negatives,
     pairs,
@@ -66,6 +67,7 @@ app.command("eval")(eval.eval_command)
 app.command("compare")(compare.compare_command)
 app.command("report")(report.report_command)
 app.command("web")(web.web_command)
+app.command("mcp")(mcp.mcp_command)
 app.command("model")(model.model_command)
 app.command("embed")(embed.embed_command)
 app.command("export")(export.export_command)

@@ -38,7 +38,7 @@ def examine() -> list[Finding]:
     """Look at everything, down to a proof that Lean judges."""
     checks: tuple[Callable[[], Finding], ...] = (
         _python, _memory, _node, _installation, _memory_image, _proof, _walls, _native, _models,
-        _training, _precision,
+        _training, _agents, _precision,
     )  # fmt: skip
     return [_safely(check) for check in checks]
 
@@ -140,6 +140,11 @@ def _models() -> Finding:
 def _training() -> Finding:
     """Training"""
     return _packages("Training", ("torch", "transformers", "accelerate", "peft"), "train")
+
+
+def _agents() -> Finding:
+    """Tools for agents"""
+    return _packages("Tools for agents", ("mcp",), "mcp")
 
 
 def _precision() -> Finding:

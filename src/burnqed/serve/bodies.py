@@ -20,28 +20,37 @@ _READ_ANYWAY = 16 * 2**20
 _ESCAPED = 6  # bytes that JSON may take for one byte of a text, as \u0041
 
 
+def most_bytes(text_bytes: int, texts: int = 2) -> int:
+    """Bytes of a request whose texts have at most so many."""
+    return _ESCAPED * text_bytes * texts + 10_000
+
+
 class Bodies:
     """Reads bodies whose texts have at most so many bytes."""
 
-    def __init__(self, text_bytes: int, texts: int = 2) -> None:
-        self.most = _ESCAPED * text_bytes * texts + 10_000
+    def __init__(self, text_bytes: int) -> None:
+        self.most = most_bytes(text_bytes)
         self._held = 0
 
     async def read(self, request: Request, kind: type[T]) -> T:
         """A request's body as a struct. Raises `Refused`."""
-        try:
-            async with asyncio.timeout(SECONDS):
-                body = await self._read(request)
-        except TimeoutError:
-            raise Refused(
-                408, f"the body did not come within {SECONDS:g} s", kind="Slow", closes=True
-            ) from None
+        body = await self.whole(request)
         try:
             return msgspec.json.decode(body, type=kind)
         except msgspec.ValidationError as error:
             raise Refused(400, f"the request does not fit: {error}", kind="BadRequest") from error
         except (ValueError, RecursionError) as error:  # msgspec's errors and UTF-8's are both
             raise Refused(400, f"the request is not JSON: {error}", kind="BadRequest") from error
+
+    async def whole(self, request: Request) -> bytes:
+        """A request's body as it came. Raises `Refused`."""
+        try:
+            async with asyncio.timeout(SECONDS):
+                return await self._read(request)
+        except TimeoutError:
+            raise Refused(
+                408, f"the body did not come within {SECONDS:g} s", kind="Slow", closes=True
+            ) from None
 
     async def _read(self, request: Request) -> bytes:
         parts: list[bytes] = []

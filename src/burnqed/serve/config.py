@@ -38,3 +38,16 @@ class ServeConfig(Config, frozen=True, kw_only=True):
         Annotated[int, Meta(ge=1, le=1_000_000)],
         about("Longest text of a request, in bytes of UTF-8.", LIMITS),
     ] = TEXT_BYTES
+
+
+class McpConfig(ServeConfig, frozen=True, kw_only=True):
+    """The same for agents. Their clients often give up on a tool after a minute."""
+
+    seconds: Annotated[
+        Seconds,
+        about(
+            "Most seconds of search that a call may ask for; also what it gets that asks for none. "
+            "Many clients give up on a tool after 60 seconds, and the judge needs some as well.",
+            LIMITS,
+        ),
+    ] = 30.0

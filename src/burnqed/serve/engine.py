@@ -33,7 +33,7 @@ from burnqed.serve.growing import Growing
 from burnqed.serve.requests import (
     CheckRequest,
     LemmasRequest,
-    ProveRequest,
+    ProofRequest,
     StartRequest,
     StepRequest,
 )
@@ -88,14 +88,14 @@ class Engine:
 
     # ------------------------------------------------------------------------------ requests
 
-    async def prove(self, asked: ProveRequest) -> ProveAnswer:
+    async def prove(self, asked: ProofRequest, say: Say | None = None) -> ProveAnswer:
         """Search and judge. Cancelling it frees its place and its Lean.
 
         Raises `Busy`, `InputError`, and `InfrastructureError` where nothing is known.
         """
-        return await self._awaited(self.begin(asked))
+        return await self._awaited(self.begin(asked, say))
 
-    def begin(self, asked: ProveRequest, say: Say | None = None) -> asyncio.Task[ProveAnswer]:
+    def begin(self, asked: ProofRequest, say: Say | None = None) -> asyncio.Task[ProveAnswer]:
         """The same as a task, which tells `say` how far it is. It is admitted, or this raises."""
         text = self._text(asked.text)
         nodes = _within("nodes", asked.nodes, self.config.nodes)

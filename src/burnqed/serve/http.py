@@ -37,11 +37,11 @@ from burnqed.serve.requests import (
     StartRequest,
     StepRequest,
 )
+from burnqed.serve.responses import HEADERS, refused, said
 
 T = TypeVar("T")
 Endpoint = Callable[[Request], Awaitable[Response]]
 
-_HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 _STILL_HERE = 10.0  # seconds without an event after which a stream says something
 _LOADING = 5  # seconds after which a client of a server that starts may ask again
 
@@ -103,7 +103,7 @@ class Api:
 
     async def _forget(self, request: Request) -> Response:
         self._open.forget(request.path_params["id"])
-        return Response(status_code=204, headers=dict(_HEADERS))
+        return Response(status_code=204, headers=dict(HEADERS))
 
     async def _lemmas(self, request: Request) -> Response:
         asked = await self._bodies.read(request, LemmasRequest)
@@ -125,11 +125,11 @@ class Api:
 
     async def _openapi(self, request: Request) -> Response:
         return Response(
-            msgspec.json.encode(document()), headers=dict(_HEADERS), media_type="application/json"
+            msgspec.json.encode(document()), headers=dict(HEADERS), media_type="application/json"
         )
 
     async def _page(self, request: Request) -> Response:
-        headers = {**_HEADERS, "Content-Security-Policy": POLICY}
+        headers = {**HEADERS, "Content-Security-Policy": POLICY}
         return Response(page(document()), headers=headers, media_type="text/html")
 
     # -------------------------------------------------------------------------------- inside
@@ -137,8 +137,8 @@ class Api:
     @property
     def _open(self) -> Engine:
         if self.engine is None or self.ending:
-            said = "the server is stopping" if self.ending else "the server is starting"
-            raise Refused(503, said, kind="NotReady", retry_after=_LOADING)
+            why = "the server is stopping" if self.ending else "the server is starting"
+            raise Refused(503, why, kind="NotReady", retry_after=_LOADING)
         return self.engine
 
     def _found(self, request: Request) -> Job:
@@ -148,7 +148,7 @@ class Api:
         """A job's events. `ends`: the job ends with the stream."""
         events = job.follow(after, _STILL_HERE)
         if events is None:
-            return Response(status_code=204, headers=dict(_HEADERS))  # it ends a browser's asking
+            return Response(status_code=204, headers=dict(HEADERS))  # it ends a browser's asking
         return _Stream(events, partial(self._jobs.end, job) if ends else None)
 
     def _met(self, endpoint: Endpoint, *, open: bool = False) -> Endpoint:
@@ -162,10 +162,7 @@ class Api:
 
     async def _refuse(self, request: Request, why: Exception) -> Response:
         assert isinstance(why, Refused)
-        response = self._say(why.status, why.answer, why.retry_after, closes=why.closes)
-        if why.status == 401:
-            response.headers["WWW-Authenticate"] = "Bearer"
-        return response
+        return refused(why, ending=self.ending)
 
     async def _explain(self, request: Request, error: Exception) -> Response:
         assert isinstance(error, BurnQedError)
@@ -183,8 +180,8 @@ class Api:
         return Response()  # nobody reads it
 
     async def _failed(self, request: Request, error: Exception) -> Response:
-        refused = Refused(500, f"{type(error).__name__}: {error}", kind="Internal", closes=True)
-        return await self._refuse(request, refused)
+        why = Refused(500, f"{type(error).__name__}: {error}", kind="Internal", closes=True)
+        return await self._refuse(request, why)
 
     def _say(
         self,
@@ -194,13 +191,7 @@ class Api:
         *,
         closes: bool = False,
     ) -> Response:
-        headers = dict(_HEADERS)
-        if retry_after is not None:
-            headers["Retry-After"] = str(retry_after)
-        if closes or self.ending:
-            headers["Connection"] = "close"
-        body = msgspec.json.encode(content)
-        return Response(body, status, headers, media_type="application/json")
+        return said(status, content, retry_after, closes=closes or self.ending)
 
 
 class _Stream(StreamingResponse):
@@ -211,7 +202,7 @@ class _Stream(StreamingResponse):
         events: AsyncIterator[tuple[int, bytes] | None],
         ended: Callable[[], Awaitable[None]] | None,
     ) -> None:
-        super().__init__(_sent(events), headers=dict(_HEADERS), media_type=EVENTS)
+        super().__init__(_sent(events), headers=dict(HEADERS), media_type=EVENTS)
         self._ended = ended
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:

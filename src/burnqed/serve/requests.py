@@ -10,7 +10,7 @@ from msgspec import Meta
 Text = Annotated[str, Meta(min_length=1)]
 
 
-class ProveRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+class ProofRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Prove a statement, or the `sorry`s of a text."""
 
     text: Annotated[
@@ -25,6 +25,11 @@ class ProveRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         Meta(description="Most seconds of search. The `sorry`s of a text share them."),
     ] = None
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="The same seed, the same search.")] = 0
+
+
+class ProveRequest(ProofRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Prove a statement, or the `sorry`s of a text, and be answered in one of three ways."""
+
     mode: Annotated[
         Literal["wait", "stream", "background"],
         Meta(

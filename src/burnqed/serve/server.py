@@ -7,9 +7,10 @@ import resource
 import socket
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
-from typing import Any
+from typing import Any, Protocol
 
 import uvicorn
+from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from burnqed.core.listening import is_local, url_of
@@ -25,6 +26,14 @@ _FILES = 4096  # that may be open: connections, and the pipes of Leans
 _LAST_WORDS = 5  # seconds for answers that are on their way when the server stops
 
 
+class Service(Protocol):
+    """What answers requests. When it is `ending`, it takes no more of them."""
+
+    ending: bool
+
+    def app(self) -> ASGIApp: ...
+
+
 async def serve(
     config: ServeConfig,
     listening: socket.socket,
@@ -35,25 +44,27 @@ async def serve(
     """Serve until `stopping` is set. `ready` is called once the prover has proved something."""
     api = Api(Guard(is_local(listening), token), config.text_bytes)
     async with answering(api, listening):
-        await _until(stopping, _work(config, api, url_of(listening), ready))
+        await until(stopping, _work(config, api, url_of(listening), ready))
 
 
 @asynccontextmanager
-async def answering(api: Api, listening: socket.socket) -> AsyncIterator[None]:
+async def answering(
+    service: Service, listening: socket.socket, connections: int = _CONNECTIONS
+) -> AsyncIterator[None]:
     """Answer requests meanwhile, and those that are on their way at the end."""
     _allow_files()
     http = _Http(
         uvicorn.Config(
-            api.app(), http=_Patient, ws="none", lifespan="off", log_config=None, access_log=False,
-            log_level="critical",  # errors go to the client
-            limit_concurrency=_CONNECTIONS, timeout_graceful_shutdown=_LAST_WORDS, server_header=False,
+            service.app(), http=_Patient, interface="asgi3", ws="none", lifespan="off",
+            log_config=None, access_log=False, log_level="critical",  # errors go to the client
+            limit_concurrency=connections, timeout_graceful_shutdown=_LAST_WORDS, server_header=False,
         )
     )  # fmt: skip
     running = asyncio.create_task(http.serve([listening]))
     try:
         yield
     finally:
-        api.ending = True
+        service.ending = True
         http.should_exit = True
         await running
 
@@ -68,7 +79,7 @@ async def _work(config: ServeConfig, api: Api, url: str, ready: Callable[[str, H
             api.ending = True
 
 
-async def _until(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
+async def until(stopping: asyncio.Event, work: Coroutine[Any, Any, None]) -> None:
     """Do the work until it fails or `stopping` is set."""
     doing, asked = asyncio.create_task(work), asyncio.create_task(stopping.wait())
     try:

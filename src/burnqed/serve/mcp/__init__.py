@@ -1,0 +1,1 @@
+"""The engine for agents: the tools of a Model Context Protocol server."""
