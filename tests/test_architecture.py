@@ -31,7 +31,7 @@ HEIGHT = {room: height for height, rooms in enumerate(LAYERS) for room in rooms}
 # Loaded where they are used, and not with the command line.
 HEAVY = {
     "torch", "transformers", "peft", "accelerate", "ray", "httpx", "pyarrow", "matplotlib",
-    "starlette", "uvicorn", "mcp", "mcp_types", "anyio",
+    "starlette", "uvicorn", "mcp", "mcp_types", "anyio", "sklearn", "umap",
 }  # fmt: skip
 PLAIN = {"pyarrow", "matplotlib", "starlette", "uvicorn"}  # of these, what a plain install brings
 EXTRA = HEAVY - PLAIN

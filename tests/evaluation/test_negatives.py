@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import replace
 
 import pytest
@@ -31,23 +31,26 @@ SAID = {
 }
 
 
-class StepMetrics:
+class Says:
     """A policy that knows a few goals; the rarer the later."""
 
-    def about(self, theorem: Theorem) -> StepMetrics:
+    def __init__(self, said: Mapping[str, Sequence[str]]) -> None:
+        self._said = said
+
+    def about(self, theorem: Theorem) -> Says:
         return self
 
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
     ) -> list[list[Candidate]]:
-        said = [SAID.get(goals[0].target, ())[:n] for goals in states]
+        said = [self._said.get(goals[0].target, ())[:n] for goals in states]
         return [[Candidate(t, -1.0 - i) for i, t in enumerate(tactics)] for tactics in said]
 
 
 @pytest.fixture(scope="module")
 async def prover(lean_pool: Pool, lean_launch: LaunchSpec) -> AsyncIterator[Prover]:
     async with Pool(lean_launch, 2) as judges:
-        yield Prover(lean_pool, judges, StepMetrics(), Budget(nodes=9, candidates=8))
+        yield Prover(lean_pool, judges, Says(SAID), Budget(nodes=9, candidates=8))
 
 
 @pytest.fixture(scope="module")
@@ -133,6 +136,38 @@ async def test_a_proof_that_no_longer_replays_is_an_error(
     renamed = {text.replace("p", "r"): candidate for text, candidate in path.items()}
     record, rows = await search_siblings(prover, SWAP, renamed, Effort(), 0, "beside")
     assert (record.outcome, record.reason, rows) == ("error", "replay", [])
+
+
+# How the search first gets to what is to be proved, with a second goal that it cannot prove; how the
+# proof gets there, under other names; and the proof's next steps, in the names of the first.
+WAYS = {
+    "a tag": ("intro p q h", "intro p q h", ("have e := h.2", "exact ⟨e, h.1⟩")),
+    "names": ("intro a b k", "intro p q h", ("have e := k.2", "exact ⟨e, k.1⟩")),
+    "daggers": ("intro a b _", "intro p q _", ("have e : b := ‹a ∧ b›.2", "exact ⟨e, ‹a ∧ b›.1⟩")),
+}
+
+
+@pytest.mark.parametrize("names", WAYS)
+async def test_a_proof_through_a_state_found_under_other_names_is_looked_beside(
+    prover: Prover, names: str
+) -> None:
+    first, then, last = WAYS[names]
+    elsewhere = f"{first}\nrefine (⟨?_, ?_⟩ : _ ∧ False).1"
+    said = {"∀ (p q : Prop), p ∧ q → q ∧ p": (elsewhere, then), "b ∧ a": last, "q ∧ p": last}
+    attempt = await prove(replace(prover, policy=Says(said)), SWAP, seed=0)
+    assert attempt.outcome == "proved"
+    assert attempt.searched is not None
+    searched = rows_of(attempt.searched.tree, "swap", True, Provenance("first"))
+    path = paths(searched)["swap"]
+    assert [step.tactic for step in path.values()] == [then, *last]
+    beside = Says({"q ∧ p": ("exfalso",), "False": ("clear q",)})
+    record, rows = await search_siblings(
+        replace(prover, policy=beside), SWAP, path, Effort(walks=0), 0, "beside"
+    )
+    assert (record.outcome, record.detail) == ("proved", "")
+    (group,) = contrasts(searched, rows).groups
+    assert (group.depth, "\ne : " in group.positive.text) == (2, True)
+    assert [sibling.text.splitlines()[-1] for sibling in group.siblings] == ["⊢ False"]
 
 
 async def test_one_bad_statement_is_one_error(prover: Prover, searched: list[StepRow]) -> None:

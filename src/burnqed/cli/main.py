@@ -18,6 +18,7 @@ from burnqed.cli.commands import (
     data,
     doctor,
     embed,
+    embeddings,
     eval,
     export,
     lean,
@@ -51,6 +52,7 @@ app.add_typer(lean.app, name="lean")
 app.add_typer(data.app, name="data")
 app.add_typer(train.app, name="train")
 app.add_typer(serve.app, name="serve")
+app.add_typer(embeddings.app, name="embeddings")
 app.command("run")(run.run_command)
 app.command("iterate")(run.iterate_command)
 app.command("baseline")(run.baseline_command)

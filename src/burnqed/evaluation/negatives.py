@@ -17,15 +17,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from burnqed.core.errors import InputError
 from burnqed.core.ports import Environment, Policy
-from burnqed.core.types import Advanced, Candidate, Closed, ProofState, Theorem, state_text
+from burnqed.core.types import Advanced, Candidate, Closed, Goal, ProofState, Theorem, state_text
+from burnqed.data.first_state import goal_of, goals_of
 from burnqed.evaluation.prove import Attempt, Prover, failed, prove
 from burnqed.evaluation.run import Kept, record_of
 from burnqed.lean.session import open_session
 from burnqed.search.budget import Budget
 from burnqed.search.detour import Detour
 from burnqed.search.events import EventSink, ignore
-from burnqed.search.keys import key_of
+from burnqed.search.keys import Key, bridge, key_of
 from burnqed.search.split import Part, independent
 from burnqed.search.tree import Node, Status, Tree
 from burnqed.trajectories.labels import failed_for_certain
@@ -49,12 +51,12 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """A path that leaves a proof: its fixed steps, and the last of them."""
+    """A path that leaves a proof: its fixed steps, and the last of them; none if it never leaves it."""
 
     origin: Literal["probe", "walk"]
     steps: Path
-    at: str
-    tactic: str
+    at: str | None = None
+    tactic: str | None = None
 
 
 class _Diverged(Exception):
@@ -118,6 +120,30 @@ async def search_siblings(
     return _record(theorem, attempts, seed), rows
 
 
+class _Proof:
+    """The steps of a recorded proof, at its states and at those that are the same under other names.
+
+    The search that found it made one node of equal states, and recorded the names of the first. The
+    proof may pass another one: then its step there is preceded by a tactic that renames.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._by_key: dict[str, tuple[Key, Candidate]] = {}
+        for text, step in path.items():
+            if goals := _read(text):
+                key = key_of(goals)
+                self._by_key.setdefault(key.text, (key, step))
+
+    def step(self, goals: Sequence[Goal]) -> Candidate | None:
+        if exact := self._path.get(state_text(goals)):
+            return exact
+        mine = key_of(goals)
+        known, step = self._by_key.get(mine.text, (mine, None))
+        renaming = bridge(goals, mine, known)
+        return replace(step, tactic=f"{renaming}\n{step.tactic}") if step and renaming else step
+
+
 class _Survey:
     """Finds the steps near a proof that Lean accepts."""
 
@@ -129,6 +155,9 @@ class _Survey:
         self._budget: Budget = prover.budget
         self._temperature = prover.settings.temperature
         self._path = path
+        self._proof = _Proof(path)
+        # The steps of the proof, by the states that it passes here.
+        self._passed: dict[str, Candidate] = {}
         self._effort = effort
         self._seed = seed
         self._seen: set[str] = set()
@@ -139,16 +168,16 @@ class _Survey:
         state = await self._environment.start(theorem)
         todo: list[tuple[ProofState, Part]] = [(state, tuple(range(len(state.goals))))]
         siblings: list[tuple[str, Candidate, ProofState]] = []
-        passed: set[str] = set()
-        alike: dict[str, str] = {}
+        looked: set[str] = set()
         while todo:
             state, part = todo.pop()
             key, text = self._enter(state, part)
-            step = self._path.get(text)
-            if step is None:
-                alike[key] = text
+            if text in self._passed:
                 continue
-            passed.add(key)
+            step = self._proof.step([state.goals[i] for i in part])
+            if step is None:
+                raise _Diverged(f"the proof has no step for:\n{text}")
+            self._passed[text] = step
             after = await self._environment.apply(state, step.tactic, part)
             if isinstance(after, Advanced):
                 parts = [(after.state, part) for part in independent(after.state.goals)]
@@ -157,16 +186,16 @@ class _Survey:
                 todo += parts
             elif not isinstance(after, Closed):
                 raise _Diverged(f"{step.tactic} worked in the proof and fails now")
-            siblings += [(text, *other) for other in await self._others(state, part, step)]
-        # The search took it for another state of the proof, under other names, and has its steps there.
-        for key, text in alike.items():
-            if key not in passed:
-                raise _Diverged(f"the proof has no step for:\n{text}")
+            if key not in looked:  # beside a state under other names are the same siblings
+                looked.add(key)
+                siblings += [(text, *other) for other in await self._others(state, part, step)]
         # A step to another state of the proof, under other names, does not leave the proof.
         siblings = [one for one in siblings if self._own.isdisjoint(_keys(one[2]))]
         probes = [self._way("probe", {text: step}, text) for text, step, _ in siblings]
         walks = self._random.sample(siblings, min(self._effort.walks, len(siblings)))
-        return probes + [way for start in walks for way in await self._walk(*start)]
+        # What is beside a state under other names has its positive only if the proof is there as well.
+        renamed = [] if self._passed.keys() <= self._path.keys() else [Way("probe", self._passed)]
+        return renamed + probes + [way for start in walks for way in await self._walk(*start)]
 
     async def _others(
         self, state: ProofState, part: Part, step: Candidate
@@ -219,7 +248,7 @@ class _Survey:
         return list(candidates)
 
     def _way(self, origin: Literal["probe", "walk"], steps: Path, at: str) -> Way:
-        return Way(origin, {**self._path, **steps}, at, steps[at].tactic)
+        return Way(origin, {**self._passed, **steps}, at, steps[at].tactic)
 
     def _new(self, state: ProofState) -> bool:
         """Whether a step led to a state that was not seen before. It counts as seen from now on."""
@@ -235,6 +264,15 @@ class _Survey:
         self._seen.add(key)
         self._own.add(key)
         return key, state_text(goals)
+
+
+def _read(text: str) -> list[Goal]:
+    """The goals of a recorded state; none where its text does not say all of them."""
+    try:
+        goals = [goal_of(goal) for goal in goals_of(text)]
+    except InputError:  # inside `conv`, say
+        return []
+    return goals if state_text(goals) == text else []
 
 
 def _keys(state: ProofState) -> set[str]:

@@ -318,6 +318,18 @@ class EncoderConfig(ModelConfig, frozen=True, kw_only=True):
     ] = -1
 
 
+class LookConfig(EncoderConfig, frozen=True, kw_only=True):
+    """The states that an encoder is looked at with."""
+
+    states: Annotated[
+        Annotated[int, Meta(ge=10)], about("Most states to embed, of theorems drawn by the seed.")
+    ] = 10_000
+    mapped: Annotated[
+        Annotated[int, Meta(ge=10, le=5000)], about("Most states to draw on a map, each a dot.")
+    ] = 1000
+    seed: Annotated[int, about("Same seed, same states and maps.")] = 0
+
+
 class StepConfig(LeanConfig, frozen=True, kw_only=True):
     """A Lean for stepping through proofs."""
 

@@ -24,7 +24,7 @@ from burnqed.training.energy_curve import save_energy_curve
 from burnqed.training.judging import by_logprob, judge_head
 from burnqed.training.plans import VALUE_VAL_SHARE, ValuePlan
 from burnqed.training.siblings import Siblings, SplitRows, read_siblings
-from burnqed.value.embeddings import EmbeddingCache, Encoder, embed
+from burnqed.value.embeddings import EmbeddingCache, Encoder, embed_watched
 from burnqed.value.energy import EnergyHead, HeadConfig
 from burnqed.value.saved import SavedHead, check_encoder, read_head
 from burnqed.value.words import WORDS
@@ -62,7 +62,7 @@ def train_value(
         return result
     rows = SplitRows.of(siblings.split)
     cache = EmbeddingCache(job.embeddings or out / EMBEDDINGS, encoder.name)
-    if not _embed(rows.states, encoder, cache, watcher):
+    if not embed_watched(rows.states, encoder, cache, watcher):
         return None
     embeddings = torch.from_numpy(cache.get(rows.states)).to(job.device)
     material = Material(embeddings, rows.train, rows.val)
@@ -124,16 +124,6 @@ def _asked(job: Job, encoder: Encoder, siblings: Siblings, first: SavedHead | No
         "resume_from": first and first.identity,
         "version": version("burn-qed"),
     }
-
-
-def _embed(states: Sequence[str], encoder: Encoder, cache: EmbeddingCache, watcher: Watcher) -> bool:
-    with watcher.counted("embedding", len(cache.missing(states))) as one:
-
-        def some(count: int) -> None:
-            for _ in range(count):
-                one()
-
-        return embed(states, encoder, cache, some, watcher.stop)
 
 
 # --------------------------------------------------------------------------------------- after

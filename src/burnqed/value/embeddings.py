@@ -20,6 +20,7 @@ import pyarrow.parquet as pq
 
 from burnqed.core.errors import CorruptError, InfrastructureError
 from burnqed.core.files import publish
+from burnqed.core.watching import Watcher
 from burnqed.value.encoder import Embeddings, EncoderName, checked
 
 SAVE_EVERY = 20_000  # states
@@ -148,6 +149,19 @@ def embed(
     finally:
         cache.save()
     return True
+
+
+def embed_watched(
+    states: Sequence[str], encoder: Encoder, cache: EmbeddingCache, watcher: Watcher
+) -> bool:
+    """`embed`, shown to a watcher, who may stop it."""
+    with watcher.counted("embedding", len(cache.missing(states))) as one:
+
+        def some(count: int) -> None:
+            for _ in range(count):
+                one()
+
+        return embed(states, encoder, cache, some, watcher.stop)
 
 
 def _key(state: str) -> bytes:
