@@ -58,7 +58,7 @@ def mcp_command(
 
     Examples:
 
-        claude mcp add burn-qed -- burn-qed mcp
+        burn-qed mcp
 
         burn-qed mcp --http --workers 2
 
