@@ -47,9 +47,9 @@ def captions(look: Look, drawn: Maps) -> dict[str, str]:
         for kind in drawn[one.label]:
             name = _name(kind, place)
             told[f"{name}_label"] = f"{whose}{kind} map. Only who is near to whom has a meaning."
-            told[f"{name}_depth"] = f"{whose}the same {kind} map, by depth in the proof."
+            told[f"{name}_depth"] = f"{whose}{kind} map, by depth in the proof."
         told[f"siblings_{place}"] = (
-            f"{whose}distance of a provable state from siblings given up, and from states given up in "
+            f"{whose}Distance of a provable state from siblings given up, and from states given up in "
             "other theorems."
         )
     told["spectrum"] = "Share of the variance along each principal direction, the largest first."
@@ -152,7 +152,7 @@ def _siblings(one: Encoded) -> Figure:
 
 
 def _spectrum(encoders: Sequence[Encoded]) -> Figure:
-    from matplotlib.ticker import MaxNLocator, NullFormatter, PercentFormatter
+    from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
     figure, axes = _empty()
     for place, one in enumerate(encoders):
@@ -163,7 +163,7 @@ def _spectrum(encoders: Sequence[Encoded]) -> Figure:
             markersize=3, linewidth=1.4, label=str(place),
         )  # fmt: skip
     axes.set_yscale("log")
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda share, _: f"{100 * share:.4g}%"))
     axes.yaxis.set_minor_formatter(NullFormatter())
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     axes.set_xlabel("principal direction")
