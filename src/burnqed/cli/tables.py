@@ -51,6 +51,17 @@ def print_trained(
     print_facts(f"trained: {out / 'best'}", {**result.get("data", {}), **figures, **last})
 
 
+def print_value_trained(result: Mapping[str, Any], out: Path, as_json: bool) -> None:
+    """The same of a value model, whose verdict comes at the end."""
+    last: dict[str, str | None] = {
+        f"test_rank1_at_depth_{depth}": f"{found['rank1']:.3f} of {found['groups']} groups, chance "
+        f"{found['chance']:.3f}, log-probability {result['test_logprob_by_depth'][depth]:.3f}"
+        for depth, found in result["test_by_depth"].items()
+    }
+    last |= {"told": None, "verdict": f"{result['verdict']}: {result['told']}"}
+    print_trained(result, out, as_json, last)
+
+
 def refuse_damage(summary: Summary) -> None:
     """Fail if something is missing from the figures that were printed."""
     if summary.damage:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -73,6 +73,15 @@ def _draw(entries: Sequence[Entry], baseline: float | None) -> Figure:
     trim(axes)
     axes.legend(frameon=False)
     return figure
+
+
+def entitle(titles: Mapping[Axes, str]) -> None:
+    """Name each panel, trim it, and explain its lines if they have names."""
+    for axes, title in titles.items():
+        axes.set_title(title, fontsize=9.5, loc="left")
+        trim(axes)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend(frameon=False, fontsize=8)
 
 
 def trim(axes: Axes) -> None:

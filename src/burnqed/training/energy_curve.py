@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from burnqed.training.curve import BLUE, GREEN, GREY, ORANGE, save_figure, smooth, trim
+from burnqed.training.curve import BLUE, GREEN, GREY, ORANGE, entitle, save_figure, smooth
 from burnqed.training.log import Entry
 from burnqed.value.energy import COLDEST, WARMEST
 from burnqed.value.metrics import Group, metrics
@@ -47,16 +47,11 @@ def _draw(entries: Sequence[Entry], logprob: Sequence[Group]) -> Figure:
         order.axhline(0.5, color=GREY, linewidth=0.9, linestyle=_DOTTED, label="chance")
     temperature(heat, trained)
     _depths(depths, evaluated)
-    titles = {
+    entitle({
         loss: "InfoNCE", rank: "positive ranked first among siblings", gap: "energy gap",
         heat: "temperature", depths: "ranked first, by depth (validation)",
         order: "pairs in the right order",
-    }  # fmt: skip
-    for axes, title in titles.items():
-        axes.set_title(title, fontsize=9.5, loc="left")
-        trim(axes)
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(frameon=False, fontsize=8)
+    })  # fmt: skip
     for axes in (rank, depths, order):
         axes.set_ylim(0.0, 1.03)
     return figure

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from burnqed.training.curve import BLUE, GREY, ORANGE, save_figure, smooth, trim
+from burnqed.training.curve import BLUE, GREY, ORANGE, entitle, save_figure, smooth
 from burnqed.training.energy_curve import evaluations, temperature
 from burnqed.training.log import Entry
 from burnqed.training.plans import JointPlan
@@ -46,17 +46,12 @@ def _draw(entries: Sequence[Entry], plan: JointPlan) -> Figure:
     _held_out(probe, evaluated, "probe", "validation")
     probe.axhline(0.5, color=GREY, linewidth=0.9, linestyle=_DOTTED, label="chance")
     temperature(heat, trained)
-    titles = {
+    entitle({
         tactics: "loss per tactic token", contrast: "InfoNCE",
         rank: "positive ranked first among siblings",
         distance: "distance of positives and negatives", probe: "linear probe",
         heat: "temperature",
-    }  # fmt: skip
-    for axes, title in titles.items():
-        axes.set_title(title, fontsize=9.5, loc="left")
-        trim(axes)
-        if axes.get_legend_handles_labels()[0]:
-            axes.legend(frameon=False, fontsize=8)
+    })  # fmt: skip
     for axes in (rank, probe):
         axes.set_ylim(0.0, 1.03)
     for axes in (tactics, contrast, distance):

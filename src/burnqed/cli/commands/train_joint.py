@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import typer
 
@@ -67,7 +66,7 @@ def joint_command(
         result = train_joint(config, out, watch, resume=resume)
     if result is None:
         raise stopping.stopped(watch.signal)
-    _print(result, out, as_json)
+    tables.print_value_trained(result, out, as_json)
     if (why := _WHY.get(result["stopped"])) is not None:
         tables.warn(
             f"it was ended at step {result['steps']}: {why}; step {result['best_step']} is kept"
@@ -90,13 +89,3 @@ def _tried(trial: Trial) -> str:
         f"largest batch: {trial.tokens} tokens of {trial.pairs} pairs and {trial.states} states, "
         f"{trial.memory / 2**30:.1f} GiB; gradients {norms}; {trial.hours:.1f} h at most"
     )
-
-
-def _print(result: dict[str, Any], out: Path, as_json: bool) -> None:
-    last: dict[str, str | None] = {
-        f"test_rank1_at_depth_{depth}": f"{found['rank1']:.3f} of {found['groups']} groups, chance "
-        f"{found['chance']:.3f}, log-probability {result['test_logprob_by_depth'][depth]:.3f}"
-        for depth, found in result["test_by_depth"].items()
-    }
-    last |= {"told": None, "verdict": f"{result['verdict']}: {result['told']}"}
-    tables.print_trained(result, out, as_json, last)

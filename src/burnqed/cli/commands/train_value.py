@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -69,7 +68,7 @@ def value_command(
         result = train_value(config, out, encoding, watch, resume=resume)
     if result is None:
         raise stopping.stopped(watch.signal)
-    _print(result, out, as_json)
+    tables.print_value_trained(result, out, as_json)
     if result["stopped"] == "temperature":
         tables.warn(
             f"the temperature went to its bound ({result['temperature']:.3g}) and training was ended; "
@@ -81,13 +80,3 @@ def value_command(
 def _said(told: StepMetrics) -> str:
     val = "" if told.val_rank1 is None else f", val rank-1 {told.val_rank1:.1%}"
     return f"loss {told.loss:.3f}{val}, temperature {told.temperature:.2f}"
-
-
-def _print(result: dict[str, Any], out: Path, as_json: bool) -> None:
-    last: dict[str, str | None] = {
-        f"test_rank1_at_depth_{depth}": f"{found['rank1']:.3f} of {found['groups']} groups, chance "
-        f"{found['chance']:.3f}, log-probability {result['test_logprob_by_depth'][depth]:.3f}"
-        for depth, found in result["test_by_depth"].items()
-    }
-    last |= {"told": None, "verdict": f"{result['verdict']}: {result['told']}"}
-    tables.print_trained(result, out, as_json, last)
