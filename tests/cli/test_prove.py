@@ -20,6 +20,7 @@ import pytest
 
 from burnqed.evaluation.file import prove_file
 from tests.cli.in_process import burn_qed
+from tests.prover.test_suggesting import apply
 from tests.rights import bound_by_permissions
 
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
@@ -375,3 +376,44 @@ def _read(terminal: int, until: bytes | None = None) -> bytes:
             assert until is None, seen
             break
     return seen
+
+
+# ----------------------------------------------------------------------------- for editors
+
+TWO = "theorem a (𝔸 : Nat) : 𝔸 + 0 = 𝔸 := by sorry\r\ntheorem b : ∀ n : Nat, n = 0 := by sorry\r\n"
+
+
+@pytest.mark.lean
+def test_one_sorry_and_what_an_editor_does_with_it(tmp_path: Path) -> None:
+    """The others stay; the edits, applied, are what is printed; 0 if its theorem is proved."""
+    file = tmp_path / "Two.lean"
+    file.write_bytes(TWO.encode())
+    out = burn_qed("prove", file, "--at", "1", *QUICK, code=0)
+    assert out.stdout.endswith(TWO.split("\r\n")[1] + "\r\n"), "the second is as it was"
+    assert "n = 0" not in out.stderr, "and was not looked at"
+    said = json.loads(burn_qed("prove", file, "--at", "1:38", "--suggest", *QUICK, code=0).stdout)
+    assert said["file"] == str(file)
+    (one,) = said["suggestions"]
+    assert (one["declaration"], one["proved"], one["reason"]) == ("a", True, "")
+    assert one["goals"] == ["𝔸 : Nat\n⊢ 𝔸 + 0 = 𝔸"]
+    assert apply(TWO, one["edits"]) == out.stdout
+    assert file.read_bytes() == TWO.encode()
+
+    said = json.loads(burn_qed("prove", "-", "--suggest", *QUICK, code=1, stdin=TWO).stdout)
+    first, second = said["suggestions"]
+    assert first["edits"] == one["edits"]
+    assert (second["edits"], second["proved"], second["reason"]) == ([], False, "false: n = 1")
+
+
+def test_what_is_wrong_with_a_place_is_told_before_lean_starts(tmp_path: Path) -> None:
+    file = tmp_path / "Two.lean"
+    file.write_bytes(TWO.encode())
+    told = burn_qed("prove", file, "--at", "3", code=2).stderr
+    assert "line 3 has no `sorry`" in told
+    assert "1:38, 2:35" in told
+    for wrong in ("x", "1:", ":3", "-1", "1:2:3", "１"):
+        assert "LINE or LINE:COL" in burn_qed("prove", file, f"--at={wrong}", code=2).stderr
+    assert "--at needs a text" in burn_qed("prove", "1 = 1", "--at", "1", code=2).stderr
+    assert "--suggest needs a text" in burn_qed("prove", "1 = 1", "--suggest", code=2).stderr
+    for other in ("--write", "--json"):
+        assert "--suggest prints edits" in burn_qed("prove", file, "--suggest", other, code=2).stderr

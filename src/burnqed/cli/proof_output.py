@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import typer
 from rich.text import Text
 
@@ -21,6 +22,7 @@ from burnqed.evaluation.prove import Attempt, lean_source
 from burnqed.lean.refute import Refutation
 from burnqed.lean.verdict import Verdict
 from burnqed.prover.assembly import Assembled
+from burnqed.prover.suggesting import suggestions
 from burnqed.prover.task import Task
 
 Json = Mapping[str, Any]
@@ -116,9 +118,19 @@ def _machinery(prover: Assembled) -> dict[str, Any]:
 
 
 def end_file(
-    result: FileResult, task: Task, original: bytes | None, prover: Assembled, as_json: bool, more: Json
+    result: FileResult,
+    task: Task,
+    original: bytes | None,
+    prover: Assembled,
+    as_json: bool,
+    more: Json,
+    *,
+    only: bool,
 ) -> int:
-    """`original` is the content of the file if it is to be rewritten; `more` goes into the JSON."""
+    """`original` is the content of the file if it is to be rewritten; `more` goes into the JSON.
+
+    `only`: the result is about one `sorry`.
+    """
     filled = task.filled(result.source)
     unwritten: BurnQedError | None = None
     if original is not None and task.path is not None and filled != task.text:
@@ -135,10 +147,22 @@ def end_file(
         _print_holes(result)
     if unwritten:  # after printing the proofs, so that they are not lost
         raise unwritten
-    codes = [_exit_code(h.outcome, h.reason) for h in result.holes]
-    if 3 in codes:
+    return _code_of_file(result, only)
+
+
+def end_suggesting(result: FileResult, task: Task, *, only: bool) -> int:
+    told = {
+        "file": str(task.path) if task.path else None,
+        "suggestions": suggestions(result, task.text),
+    }
+    typer.echo(msgspec.json.encode(told).decode())
+    return _code_of_file(result, only)
+
+
+def _code_of_file(result: FileResult, only: bool) -> int:
+    if any(_exit_code(hole.outcome, hole.reason) == 3 for hole in result.holes):
         return 3
-    return 0 if result.proved else 1
+    return 0 if (result.fills if only else result.proved) else 1
 
 
 def _file_json(result: FileResult, filled: str, path: Path | None, prover: Assembled) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from burnqed.core.errors import LeanError
@@ -39,12 +39,24 @@ class HoleResult:
 class FileResult:
     """`source` is the file with the proofs that were found, except those that the judge refused.
 
-    `refused` are the judge's refusals of theorems without a hole.
+    `put_in` are these, by the index of their hole. `refused` are the judge's refusals of theorems
+    without a hole.
     """
 
     holes: tuple[HoleResult, ...]
     source: str
     refused: tuple[Verdict, ...] = ()
+    put_in: Mapping[int, tuple[str, ...]] = field(default_factory=dict)
+
+    @property
+    def fills(self) -> bool:
+        """The judge accepts the theorems around these holes, and refuses no other. Some `sorry`s of
+        other theorems may be left.
+        """
+        accepted = (
+            h.outcome == "found" and h.verdict is not None and h.verdict.accepted for h in self.holes
+        )
+        return bool(self.holes) and all(accepted) and not self.refused
 
     @property
     def proved(self) -> bool:
@@ -53,17 +65,19 @@ class FileResult:
         The holes and the theorems around them come from a process that ran the file, so they are not
         trusted alone: the text must also contain no `sorry`, and no theorem may be refused.
         """
-        accepted = (
-            h.outcome == "found" and h.verdict is not None and h.verdict.accepted for h in self.holes
-        )
-        left = any(token.text == "sorry" for token in tokenize(self.source))
-        return bool(self.holes) and all(accepted) and not left and not self.refused
+        return self.fills and not any(token.text == "sorry" for token in tokenize(self.source))
 
 
-async def prove_file(prover: Prover, body: str, seed: int, events: EventSink = ignore) -> FileResult:
-    """Prove the `sorry`s of a file, given without its imports. Raises `StatementError`."""
+async def prove_file(
+    prover: Prover, body: str, seed: int, events: EventSink = ignore, at: int | None = None
+) -> FileResult:
+    """Prove the `sorry`s of a file, given without its imports, or only the one at a character of it.
+
+    Raises `StatementError`.
+    """
     holes = await find_holes(prover.pool, body)
-    searches = [_attempt(prover, body, hole, seed, events) for hole in holes]
+    wanted = [hole for hole in holes if at is None or hole.start <= at < hole.end]
+    searches = [_attempt(prover, body, hole, seed, events) for hole in wanted]
     found = await asyncio.gather(*searches)
     results = tuple(result for result, _ in found)
     proofs = {r.hole.index: r.tactics for r in results if r.outcome == "found"}
@@ -81,7 +95,7 @@ async def prove_file(prover: Prover, body: str, seed: int, events: EventSink = i
     # Proofs that the judge refuses are not put in. Theorems with other open holes cannot be judged yet.
     refused = {i for i, v in verdicts.items() if not v.accepted and _is_complete(v, verdicts, proofs)}
     kept = {i: tactics for i, tactics in proofs.items() if i not in refused}
-    return FileResult(results, fill(body, kept, holes), others)
+    return FileResult(results, fill(body, kept, holes), others, kept)
 
 
 async def _attempt(

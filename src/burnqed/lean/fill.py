@@ -42,7 +42,16 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class _Edit:
+class Edit:
+    """Characters of the source, and what they are replaced by."""
+
+    start: int
+    end: int
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Plan:
     start: int
     end: int
     text: Callable[[int], str]  # from the column at which it is written
@@ -50,14 +59,26 @@ class _Edit:
 
 def put(source: str, places: Sequence[Place]) -> str:
     """The source with every place filled."""
-    filler = _Filler(source)
-    edits = [edit for place in places for edit in filler.edits(place)]
-    out, at = "", 0
-    for edit in sorted(edits, key=lambda e: e.start):
-        out += source[at : edit.start]
-        out += edit.text(len(out) - (out.rfind("\n") + 1))
+    out, at = [], 0
+    for edit in edits(source, places):
+        out += [source[at : edit.start], edit.text]
         at = edit.end
-    return out + source[at:]
+    return "".join([*out, source[at:]])
+
+
+def edits(source: str, places: Sequence[Place]) -> list[Edit]:
+    """What fills every place, in the order of the source. They belong together."""
+    filler = _Filler(source)
+    plans = [plan for place in places for plan in filler.plans(place)]
+    found = []
+    out, at = "", 0
+    for plan in sorted(plans, key=lambda e: e.start):
+        out += source[at : plan.start]
+        text = plan.text(len(out) - (out.rfind("\n") + 1))
+        found.append(Edit(plan.start, plan.end, text))
+        out += text
+        at = plan.end
+    return found
 
 
 def block(tactics: Sequence[str]) -> list[str]:
@@ -96,7 +117,7 @@ class _Filler:
 
     # ------------------------------------------------------------------- deciding
 
-    def edits(self, place: Place) -> list[_Edit]:
+    def plans(self, place: Place) -> list[_Plan]:
         at = bisect_left(self.starts, place.start)
         lines = _one_of(place.alternatives)
         before, gap = self._before(at), self.source[self._end_before(at) : place.start]
@@ -105,19 +126,19 @@ class _Filler:
         opened = before in ("by", "=>") if place.is_tactic else before in (":=", "=>")
         if not place.is_tactic and own_line and last and opened and gap.isspace():
             # `:=` and a line with `sorry`: the `by` goes to the end of the line above.
-            by = _Edit(self._end_before(at), self._end_before(at), lambda column: " by")
-            return [by, _Edit(place.start, place.end, self._aligned(lines, "", ""))]
+            by = _Plan(self._end_before(at), self._end_before(at), lambda column: " by")
+            return [by, _Plan(place.start, place.end, self._aligned(lines, "", ""))]
         below = last and not own_line and not gap.strip() and self._wants_lines(at, place, lines)
         if below and place.is_tactic and opened:
             indent = self._indent(at - 1 if before == "by" else at)
-            return [_Edit(self._end_before(at), place.end, lambda column: self._below(lines, indent))]
+            return [_Plan(self._end_before(at), place.end, lambda column: self._below(lines, indent))]
         if below and not place.is_tactic and (opened or before in ALONE_AFTER or before == "<|"):
             text = "by" + self._below(lines, self._indent(at))
-            return [_Edit(place.start, place.end, lambda column: text)]
+            return [_Plan(place.start, place.end, lambda column: text)]
         left, right = self._brackets(at, place, lines)
         if right or not last:
             lines = _bare(lines)
-        return [_Edit(place.start, place.end, self._aligned(lines, left, right))]
+        return [_Plan(place.start, place.end, self._aligned(lines, left, right))]
 
     def _wants_lines(self, at: int, place: Place, lines: Sequence[str]) -> bool:
         """Whether the block goes below: always for a declaration's whole proof, else if necessary."""

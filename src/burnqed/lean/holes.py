@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from itertools import count, groupby
 from typing import Literal
 
-from burnqed.core.errors import StatementError
+from burnqed.core.errors import InputError, StatementError
 from burnqed.lean import replies, requests
-from burnqed.lean.fill import Place, put
+from burnqed.lean.fill import Edit, Place, edits, put
 from burnqed.lean.outline import characters
 from burnqed.lean.pool import Pool
 from burnqed.lean.tokens import tokenize
@@ -69,6 +69,43 @@ def fill(source: str, proofs: Mapping[int, Sequence[str]], holes: Sequence[Hole]
 
     A proof is a list of tactics, each of one or more lines. A hole without a proof does not change.
     """
+    return put(source, _places(proofs, holes))
+
+
+def edits_of(source: str, proofs: Mapping[int, Sequence[str]], holes: Sequence[Hole]) -> list[Edit]:
+    """The same as edits of the source."""
+    return edits(source, _places(proofs, holes))
+
+
+def sorry_at(source: str, line: int, column: int | None = None) -> int:
+    """Where the `sorry` at a position starts, or the only one of its line. Raises `InputError`.
+
+    `line` counts from 1 and `column` from 0, as in `Hole`.
+    """
+    every = [token for token in tokenize(source) if token.text == "sorry"]
+    ends = [-1, *(at for at, char in enumerate(source) if char == "\n"), len(source)]
+    there = []
+    if 0 < line < len(ends):
+        first, last = ends[line - 1] + 1, ends[line]
+        there = [token for token in every if first <= token.start < last]
+        for token in there:
+            if column is not None and token.start <= first + column <= token.end:
+                return token.start
+    if len(there) == 1:
+        return there[0].start
+    places = ", ".join(_place(source, token.start) for token in (there or every)[:20])
+    raise InputError(
+        f"line {line} has {'several' if there else 'no'} `sorry`{'s' if there else ''}"
+        + ("" if column is None or not there else f", and none at column {column}"),
+        hint=f"give --at LINE:COL; here they are: {places}",
+    )
+
+
+def _place(source: str, at: int) -> str:
+    return f"{source.count(chr(10), 0, at) + 1}:{at - (source.rfind(chr(10), 0, at) + 1)}"
+
+
+def _places(proofs: Mapping[int, Sequence[str]], holes: Sequence[Hole]) -> list[Place]:
     places = []
     for _, group in groupby(sorted(holes, key=lambda h: h.index), key=lambda h: h.start):
         same = list(group)
@@ -77,7 +114,7 @@ def fill(source: str, proofs: Mapping[int, Sequence[str]], holes: Sequence[Hole]
             rest = [["sorry"]] if len(found) < len(same) else []
             is_tactic = same[0].kind == "tactic"
             places.append(Place(same[0].start, same[0].end, is_tactic, [*found, *rest]))
-    return put(source, places)
+    return places
 
 
 def name_examples(source: str, holes: Sequence[Hole]) -> str:

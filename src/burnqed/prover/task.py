@@ -94,10 +94,13 @@ def gate_of(*, trust: bool) -> Gate | None:
 
 
 async def attempt(
-    prover: Prover, task: Task, seed: int, events: EventSink = ignore
+    prover: Prover, task: Task, seed: int, events: EventSink = ignore, at: int | None = None
 ) -> Attempt | FileResult:
-    """Search for proofs, and for a refutation if none is found at once."""
+    """Search for proofs, and for a refutation if none is found at once.
+
+    `at` is where the only `sorry` that is wanted starts.
+    """
     prover = replace(prover, refutes=True)
     if task.has_holes:
-        return await prove_file(prover, task.source.body, seed, events)
+        return await prove_file(prover, task.source.body, seed, events, at)
     return await prove(prover, task.theorem, seed, events)

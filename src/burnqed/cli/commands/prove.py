@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Coroutine
 from pathlib import Path
@@ -14,11 +15,12 @@ from burnqed.cli import tables
 from burnqed.cli.explaining import Explanation
 from burnqed.cli.live import SearchView
 from burnqed.cli.options import JsonOption, configured
-from burnqed.cli.proof_output import end_file, end_statement
+from burnqed.cli.proof_output import end_file, end_statement, end_suggesting
 from burnqed.cli.rewriting import check_rewritable
 from burnqed.core.errors import InputError
 from burnqed.evaluation.file import FileResult
 from burnqed.evaluation.prove import Attempt
+from burnqed.lean.holes import sorry_at
 from burnqed.lean.pool import run_sync
 from burnqed.lean.source_file import read_standard_input
 from burnqed.prover.assembly import Assembled, assemble, modules_of
@@ -41,6 +43,22 @@ def prove_command(
     write: Annotated[
         bool,
         typer.Option("--write", help="Put the proofs into FILE.lean instead of printing the file."),
+    ] = False,
+    at: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LINE[:COL]",
+            help="Prove only the `sorry` at this place. Lines count from 1 and columns from 0, as in "
+            "the table; the only `sorry` of a line needs no column.",
+        ),
+    ] = None,
+    suggest: Annotated[
+        bool,
+        typer.Option(
+            "--suggest",
+            help="For editors: print what fills each `sorry` as JSON, with text edits of the Language "
+            "Server Protocol.",
+        ),
     ] = False,
     explain: Annotated[
         bool,
@@ -74,6 +92,8 @@ def prove_command(
 
         burn-qed prove Draft.lean --nodes 1000 --write
 
+        burn-qed prove Draft.lean --at 12:20 --suggest
+
         burn-qed prove '∀ p q : Prop, p ∧ q → q ∧ p' --value models/joint --beta 0.8 --explain
 
     --explain lists the states that were expanded, in their order, and those that each led to, the best
@@ -83,12 +103,19 @@ def prove_command(
     With --write, a file that cannot be rewritten is refused before the search. If writing fails later,
     the proofs are printed.
 
+    With --at, the other `sorry`s stay, and the exit code is about the theorem around this one.
+
     Exit codes: 0 proved, 1 false or not found within the budget, 2 bad input, 3 Lean failed, 130
     interrupted.
     """
     task = _read(what)
     if write and (task.path is None or not task.has_holes):
         raise InputError("--write needs a file that contains a `sorry`")
+    if (at is not None or suggest) and not task.has_holes:
+        raise InputError(f"{'--suggest' if suggest else '--at'} needs a text that contains a `sorry`")
+    if suggest and (write or as_json):
+        raise InputError("--suggest prints edits, and neither writes nor prints results")
+    place = None if at is None else sorry_at(task.source.body, *_position(at))
     refuse_danger(task, trust=config.trust)
     original = check_rewritable(task.path) if write and task.path is not None else None
     if not task.has_holes:
@@ -96,14 +123,17 @@ def prove_command(
     prover = assemble(config, modules_of(config, task.source.imports), config.nodes, tables.warn)
     view = SearchView()
     explanation = Explanation(view.begun, prover.guide.scoring) if explain else None
-    found = _watched(view, _attempt(prover, config, task, view), explanation)
+    found = _watched(view, _attempt(prover, config, task, view, place), explanation)
     more: dict[str, Any] = {}
     if explanation is not None and as_json:
         more = {"explanation": explanation.to_json()}
     elif explanation is not None:
         explanation.show()
+    if isinstance(found, FileResult) and suggest:
+        raise typer.Exit(end_suggesting(found, task, only=at is not None))
     if isinstance(found, FileResult):
-        raise typer.Exit(end_file(found, task, original, prover, as_json, more))
+        code = end_file(found, task, original, prover, as_json, more, only=at is not None)
+        raise typer.Exit(code)
     raise typer.Exit(end_statement(found, prover, view, as_json, more))
 
 
@@ -115,12 +145,21 @@ def _read(what: str) -> Task:
     return task_of(Path(what) if is_file else what)
 
 
+def _position(at: str) -> tuple[int, int | None]:
+    found = re.fullmatch(r"(\d{1,9})(?::(\d{1,9}))?", at, re.ASCII)
+    if found is None:
+        raise InputError(
+            f"--at {at}: this is not a place", hint="give LINE or LINE:COL, as in --at 12:20"
+        )
+    return int(found[1]), None if found[2] is None else int(found[2])
+
+
 async def _attempt(
-    prover: Assembled, config: Config, task: Task, view: SearchView
+    prover: Assembled, config: Config, task: Task, view: SearchView, place: int | None
 ) -> Attempt | FileResult:
-    workers = config.workers if task.has_holes else 1
+    workers = config.workers if task.has_holes and place is None else 1
     async with prover.opened(gate_of(trust=config.trust), workers) as opened:
-        return await attempt(opened, task, config.seed, view)
+        return await attempt(opened, task, config.seed, view, place)
 
 
 def _watched(view: SearchView, work: Coroutine[Any, Any, T], explanation: Explanation | None) -> T:
