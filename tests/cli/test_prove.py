@@ -119,7 +119,7 @@ def test_what_is_false() -> None:
     assert (said["outcome"], said["detail"]) == ("false", "a = 0, b = 1")
     assert said["counterexample"] == {"a": "0", "b": "1"}
     assert said["negation_proof"].endswith("decide")
-    assert (said["nodes"], said["proof"], said["tactics"]) == (1, None, [])
+    assert (said["nodes"], said["proof"], said["tactics"]) == (0, None, [])
     closed = json.loads(burn_qed("prove", "2 + 2 = 5", "--json", *QUICK, code=1).stdout)
     assert (closed["outcome"], closed["counterexample"]) == ("false", None)
     assert closed["negation_proof"] == "decide"

@@ -157,12 +157,13 @@ def _grid(kinds: tuple[Kind, ...], size: int) -> tuple[tuple[Quantity, ...], ...
         "Int": range(low, low + size),
         "Rat": [Fraction(n, 2) for n in range(low, low + size)],
     }
-    return tuple(
-        sorted(
-            product(*(ranges[kind] for kind in kinds)),
-            key=lambda ns: (max(map(magnitude, ns), default=0), ns),
-        )
-    )
+    return tuple(sorted(product(*(ranges[kind] for kind in kinds)), key=_smallness))
+
+
+def _smallness(numbers: Sequence[Quantity]) -> tuple[Quantity, Quantity, list[tuple[Quantity, bool]]]:
+    """Small ones first; of two that are equally small the positive one."""
+    sizes = [magnitude(n) for n in numbers]
+    return max(sizes, default=0), sum(sizes), [(magnitude(n), n < 0) for n in numbers]
 
 
 def _solutions(claim: Claim, kinds: Mapping[str, Kind]) -> Iterator[tuple[str, Term]]:
