@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
 import httpx
 
+from burnqed.core.guard import Guard
 from burnqed.core.listening import listen, url_of
 from burnqed.serve.answers import CheckAnswer, Health, LemmasAnswer, ProveAnswer
 from burnqed.serve.byhand import StepAnswer
 from burnqed.serve.engine import Engine
 from burnqed.serve.events import Say
-from burnqed.serve.guard import Guard
 from burnqed.serve.http import Api
 from burnqed.serve.requests import (
     CheckRequest,
@@ -98,8 +98,9 @@ async def serving(
     *,
     text_bytes: int = 1000,
     guard: Guard | None = None,
+    pages: Mapping[str, tuple[bytes, str]] | None = None,
 ) -> AsyncIterator[tuple[Client, Api]]:
-    api = Api(guard or Guard(local=True), text_bytes)
+    api = Api(guard or Guard(local=True), text_bytes, pages)
     api.engine = cast("Engine | None", engine)
     with listen("127.0.0.1", 0) as listening:
         url = url_of(listening)

@@ -12,10 +12,10 @@ import msgspec
 import pytest
 
 from burnqed.core.errors import Busy, InputError, LeanDied
+from burnqed.core.guard import Guard
 from burnqed.serve import http
 from burnqed.serve.answers import ProveAnswer
 from burnqed.serve.events import Begun, Say, Searching
-from burnqed.serve.guard import Guard
 from burnqed.serve.jobs import JobAnswer
 from burnqed.serve.openapi import ENDPOINTS
 from burnqed.serve.requests import ProofRequest
@@ -78,6 +78,21 @@ async def test_a_stream_comes_while_the_work_goes_on(monkeypatch: pytest.MonkeyP
             engine.go.set()
             rest = "".join([part async for part in parts])
         assert [event["event"] for _, event in read_events(early + rest)][1:] == ["searching", "answer"]
+
+
+async def test_a_stream_says_where_its_job_can_be_stopped() -> None:
+    engine = Talking()
+    engine.go.clear()
+    async with serving(engine) as (client, api):
+        content = {"text": TEXT, "mode": "stream"}
+        async with client.stream("POST", "/prove", json=content) as answer:
+            await until(lambda: bool(engine.asked))
+            stopped = (await client.delete(answer.headers["Location"])).json()
+            assert (stopped["state"], stopped["refusal"]["kind"]) == ("done", "Stopped")
+            assert engine.cancelled == 1, "its place is free when it is answered"
+            events = read_events("".join([part async for part in answer.aiter_text()]))
+        assert [event["event"] for _, event in events] == ["begun", "refusal"]
+        assert not api._jobs._jobs
 
 
 async def test_what_is_refused_at_once_is_no_stream() -> None:
@@ -236,7 +251,7 @@ class Tags(HTMLParser):
 
 async def test_the_page_shows_it_and_loads_nothing() -> None:
     async with serving(Scripted()) as (client, _):
-        answer = await client.get("/")
+        answer = await client.get("/docs")
         assert answer.headers["Content-Type"].startswith("text/html")
         assert "default-src 'none'" in answer.headers["Content-Security-Policy"]
         read = Tags()

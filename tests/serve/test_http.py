@@ -20,8 +20,8 @@ from burnqed.core.errors import (
     RequestTimeout,
     StatementError,
 )
+from burnqed.core.guard import Guard
 from burnqed.serve import bodies, server
-from burnqed.serve.guard import Guard
 from tests.serve.servers import Client, Scripted, serving, until
 
 TEXT = "∀ n : Nat, n + 0 = n"
@@ -168,7 +168,7 @@ async def test_what_has_no_outcome_has_another_status(
     ("method", "path", "status"),
     [
         ("GET", "/jobs", 404),
-        ("POST", "/", 405),
+        ("POST", "/docs", 405),
         ("GET", "/../../etc/passwd", 404),
         ("GET", "/prove", 405),
         ("PUT", "/prove", 405),
@@ -198,6 +198,23 @@ async def test_the_guard_stands_before_everything() -> None:
         assert not engine.asked
         known = {"Authorization": f"Bearer {guard.token}"}
         assert (await client.post("/prove", json={"text": TEXT}, headers=known)).status_code == 200
+
+
+async def test_pages_need_no_token_and_stand_behind_the_guard() -> None:
+    guard, given = Guard(local=True, token="t" * 32), {"/": (b"<p>", "text/html")}
+    async with serving(Scripted(), guard=guard, pages=given) as (client, _):
+        answer = await client.get("/")
+        assert (answer.status_code, answer.content) == (200, b"<p>")
+        assert answer.headers["Content-Type"].startswith("text/html")
+        for path in ("/", "/health", "/docs", "/nowhere"):
+            policy = (await client.get(path)).headers["Content-Security-Policy"]
+            assert "default-src 'none'" in policy
+            assert "unsafe" not in policy
+        assert (await client.post("/")).status_code == 405
+        for headers in ({"Host": "evil.example"}, {"Origin": "http://evil.example"}):
+            assert (await client.get("/", headers=headers)).status_code == 403
+        linked = {"Sec-Fetch-Site": "cross-site", "Sec-Fetch-Mode": "navigate"}
+        assert (await client.get("/", headers=linked)).status_code == 200
 
 
 # ------------------------------------------------------------------------- large, slow, gone

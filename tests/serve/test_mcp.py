@@ -18,11 +18,11 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp_types import CallToolResult, TextContent
 
 from burnqed.core.errors import Busy, InputError, LeanDied, LeanStartError
+from burnqed.core.guard import Guard
 from burnqed.core.listening import listen, url_of
 from burnqed.serve.answers import CheckAnswer, HoleAnswer, ProveAnswer, TheoremAnswer
 from burnqed.serve.byhand import StepAnswer
 from burnqed.serve.engine import Engine
-from burnqed.serve.guard import Guard
 from burnqed.serve.mcp import tools
 from burnqed.serve.mcp.http import PATH, McpService
 from burnqed.serve.mcp.stdio import Wire, speak

@@ -16,8 +16,8 @@ from tests.web import samples
 from tests.web.loops import Loop
 
 _NAMES = ("chromium", "chromium-browser", "google-chrome")
-# The browser's own words for an answer that the page expects and shows.
-_MISSING = "Failed to load resource: the server responded with a status of 404"
+# The browser's own words for answers that the page expects and shows.
+_REFUSED = "Failed to load resource: the server responded with a status of 4"
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 NARROW: ViewportSize = {"width": 390, "height": 844}
 Look = tuple[Literal["light", "dark"], ViewportSize]
@@ -50,15 +50,15 @@ def shown(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
 @pytest.fixture
 def page(chromium: Browser, shown: WebServer, request: pytest.FixtureRequest) -> Iterator[Page]:
     """A page in the look that the test's parameter names."""
-    with watched(chromium, shown, getattr(request, "param", ("light", WIDE))) as page:
+    with watched(chromium, shown.url, getattr(request, "param", ("light", WIDE))) as page:
         yield page
 
 
 @contextmanager
-def watched(chromium: Browser, server: WebServer, look: Look = ("light", WIDE)) -> Iterator[Page]:
-    """A page where nothing may go wrong unseen."""
+def watched(chromium: Browser, url: str, look: Look = ("light", WIDE)) -> Iterator[Page]:
+    """A page where nothing may go wrong unseen. `url` is its server's."""
     scheme, size = look
-    context = chromium.new_context(color_scheme=scheme, viewport=size, base_url=server.url)
+    context = chromium.new_context(color_scheme=scheme, viewport=size, base_url=url)
     context.set_default_timeout(15_000)
     page = context.new_page()
     wrong: list[str] = []
@@ -71,8 +71,8 @@ def watched(chromium: Browser, server: WebServer, look: Look = ("light", WIDE)) 
     page.on("request", lambda one: asked.append(one.url))
     yield page
     context.close()
-    assert [told for told in wrong if not told.startswith(_MISSING)] == []
-    assert all(url.startswith((server.url, "data:")) for url in asked), "it loads nothing from outside"
+    assert [told for told in wrong if not told.startswith(_REFUSED)] == []
+    assert all(one.startswith((url, "data:")) for one in asked), "it loads nothing from outside"
 
 
 @pytest.fixture

@@ -27,7 +27,7 @@ BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 @pytest.fixture
 def page(chromium: Browser, tmp_path: Path) -> Iterator[Page]:
     """A page that shows the runs in `tmp_path`."""
-    with WebServer(tmp_path) as server, watched(chromium, server) as page:
+    with WebServer(tmp_path) as server, watched(chromium, server.url) as page:
         page.goto("/")
         expect(page.get_by_role("heading", level=1)).to_have_text("Runs")
         yield page

@@ -8,7 +8,7 @@ leaves, unless it is a job in the background.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
+from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Mapping
 from functools import partial
 from importlib.metadata import version
 from typing import Any, Literal, TypeVar
@@ -22,14 +22,14 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from burnqed.core.errors import BurnQedError
+from burnqed.core.guard import HEADERS, Guard
 from burnqed.serve.answers import Health
 from burnqed.serve.bodies import Bodies
 from burnqed.serve.engine import Engine
-from burnqed.serve.guard import Guard
 from burnqed.serve.jobs import Job, Jobs
 from burnqed.serve.openapi import ENDPOINTS, EVENTS, document
 from burnqed.serve.page import POLICY, page
-from burnqed.serve.refusal import Refused, of_error
+from burnqed.serve.refusal import Refused, meet, of_error
 from burnqed.serve.requests import (
     CheckRequest,
     LemmasRequest,
@@ -37,7 +37,7 @@ from burnqed.serve.requests import (
     StartRequest,
     StepRequest,
 )
-from burnqed.serve.responses import HEADERS, refused, said
+from burnqed.serve.responses import refused, said
 
 T = TypeVar("T")
 Endpoint = Callable[[Request], Awaitable[Response]]
@@ -47,20 +47,28 @@ _LOADING = 5  # seconds after which a client of a server that starts may ask aga
 
 
 class Api:
-    """The endpoints. It has an engine from the moment that one is open."""
+    """The endpoints, and pages that ask them: content and media type by path.
 
-    def __init__(self, guard: Guard, text_bytes: int) -> None:
+    It has an engine from the moment that one is open.
+    """
+
+    def __init__(
+        self, guard: Guard, text_bytes: int, pages: Mapping[str, tuple[bytes, str]] | None = None
+    ) -> None:
         self.engine: Engine | None = None
         self.ending = False
         self._guard = guard
         self._bodies = Bodies(text_bytes)
         self._jobs = Jobs()
+        self._pages = pages or {}
 
     def app(self) -> Starlette:
         routes = [
             Route(e.path, self._met(getattr(self, f"_{e.name}"), open=e.open), methods=[e.method])
             for e in ENDPOINTS
         ]
+        for path, file in self._pages.items():
+            routes.append(Route(path, self._met(_showing(*file), open=True), methods=["GET"]))
         return Starlette(
             routes=routes,
             exception_handlers={
@@ -83,9 +91,8 @@ class Api:
         if asked.mode == "wait":
             return self._say(200, await _while_there(request, engine.prove(asked)))
         job = self._jobs.begin(lambda say: engine.begin(asked, say))
-        if asked.mode == "stream":
-            return self._stream(job, ends=True)
-        answer = self._say(202, job.describe())
+        stream = asked.mode == "stream"
+        answer = self._stream(job, ends=True) if stream else self._say(202, job.describe())
         answer.headers["Location"] = f"/jobs/{job.id}"
         return answer
 
@@ -128,7 +135,7 @@ class Api:
             msgspec.json.encode(document()), headers=dict(HEADERS), media_type="application/json"
         )
 
-    async def _page(self, request: Request) -> Response:
+    async def _docs(self, request: Request) -> Response:
         headers = {**HEADERS, "Content-Security-Policy": POLICY}
         return Response(page(document()), headers=headers, media_type="text/html")
 
@@ -155,7 +162,7 @@ class Api:
         """The endpoint for those whom the guard lets in."""
 
         async def guarded(request: Request) -> Response:
-            self._guard.meet(request.headers, open=open)
+            meet(self._guard, request.headers, open=open)
             return await endpoint(request)
 
         return guarded
@@ -192,6 +199,13 @@ class Api:
         closes: bool = False,
     ) -> Response:
         return said(status, content, retry_after, closes=closes or self.ending)
+
+
+def _showing(content: bytes, kind: str) -> Endpoint:
+    async def page(request: Request) -> Response:
+        return Response(content, headers=dict(HEADERS), media_type=kind)
+
+    return page
 
 
 class _Stream(StreamingResponse):

@@ -59,7 +59,7 @@ ENDPOINTS = (
     Endpoint(
         "POST", "/prove", "prove",
         "Prove a statement, or the `sorry`s of a text. When the client leaves, its work stops, but for "
-        "a job in the background.",
+        "a job in the background. `Location` is the job's address, also of a stream.",
         {200: {JSON: ProveAnswer, EVENTS: JobEvent}, 202: {JSON: JobAnswer}},
         ProveRequest, _BODY, '{"text": "∀ n : Nat, 2 ∣ n * (n + 1)"}',
     ),
@@ -111,7 +111,8 @@ ENDPOINTS = (
         {200: {JSON: dict[str, Any]}}, open=True,
     ),
     Endpoint(
-        "GET", "/", "page", "This description, to be read in a browser.", {200: {HTML: str}}, open=True,
+        "GET", "/docs", "docs", "This description, to be read in a browser.", {200: {HTML: str}},
+        open=True,
     ),
 )  # fmt: skip
 

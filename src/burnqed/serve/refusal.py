@@ -1,8 +1,14 @@
-"""A request that gets no outcome: its status, and what is said. Made of our errors, or of HTTP's."""
+"""A request that gets no outcome: its status, and what is said.
+
+Made of our errors, of what the guard says, or of HTTP's own.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from burnqed.core.errors import BurnQedError, Busy, InputError, RequestTimeout
+from burnqed.core.guard import Guard, NotWelcome
 from burnqed.serve.answers import Refusal
 
 _SOON = 2  # seconds after which a machinery that failed may be asked again
@@ -24,6 +30,14 @@ class Refused(Exception):
         super().__init__(error)
         self.status, self.retry_after, self.closes = status, retry_after, closes
         self.answer = Refusal(error=error, kind=kind, hint=hint)
+
+
+def meet(guard: Guard, headers: Mapping[str, str], *, open: bool = False) -> None:
+    """Raises `Refused` for whom the guard does not let in."""
+    try:
+        guard.meet(headers, open=open)
+    except NotWelcome as why:
+        raise Refused(why.status, why.error, hint=why.hint, kind=why.kind) from why
 
 
 def of_error(error: BurnQedError) -> Refused:

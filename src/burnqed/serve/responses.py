@@ -5,9 +5,8 @@ from __future__ import annotations
 import msgspec
 from starlette.responses import Response
 
+from burnqed.core.guard import HEADERS
 from burnqed.serve.refusal import Refused
-
-HEADERS = {"Cache-Control": "no-store", "X-Content-Type-Options": "nosniff"}
 
 
 def said(

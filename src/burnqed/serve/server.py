@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import resource
 import socket
-from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Protocol
 
@@ -13,11 +13,11 @@ import uvicorn
 from starlette.types import ASGIApp
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
+from burnqed.core.guard import Guard
 from burnqed.core.listening import is_local, url_of
 from burnqed.serve.answers import Health
 from burnqed.serve.config import ServeConfig
 from burnqed.serve.engine import Engine
-from burnqed.serve.guard import Guard
 from burnqed.serve.http import Api
 
 PATIENCE = 15.0  # seconds in which a client must send its next request's head, or take some bytes
@@ -40,9 +40,10 @@ async def serve(
     token: str | None,
     ready: Callable[[str, Health], None],
     stopping: asyncio.Event,
+    pages: Mapping[str, tuple[bytes, str]],
 ) -> None:
     """Serve until `stopping` is set. `ready` is called once the prover has proved something."""
-    api = Api(Guard(is_local(listening), token), config.text_bytes)
+    api = Api(Guard(is_local(listening), token), config.text_bytes, pages)
     async with answering(api, listening):
         await until(stopping, _work(config, api, url_of(listening), ready))
 

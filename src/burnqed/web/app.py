@@ -16,38 +16,38 @@ chooses one of several attempts. A request that gets no answer gets {"error": â€
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import asdict
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
 from starlette.applications import Starlette
+from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.middleware import Middleware
 from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from burnqed.core.errors import BurnQedError, InputError
+from burnqed.core.guard import HEADERS, Guard, NotWelcome
 from burnqed.web import attempts
 from burnqed.web.attempts import Attempt
-from burnqed.web.guard import Guard
 from burnqed.web.live import stream
 from burnqed.web.overview import overview
+from burnqed.web.pages import pages
 from burnqed.web.progress import so_far
 from burnqed.web.runs import Found, Run, find_runs
 from burnqed.web.theorems import list_theorems, set_of
 
 LONGEST_QUERY = 200  # characters that are searched for
-_TYPES = {".html": "text/html", ".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml"}
 
 
-def app_of(root: Path, host: str) -> Starlette:
+def app_of(root: Path, guard: Guard) -> Starlette:
     """The application that shows the runs at a folder."""
     shown = _Shown(root)
-    files = dict(_files(resources.files("burnqed.web").joinpath("static")))
+    files = pages("runs")
     theorem = "/api/runs/{run}/theorems/{theorem}"
     routes = [
         Route("/api/runs", lambda _: _json(shown.runs())),
@@ -59,12 +59,11 @@ def app_of(root: Path, host: str) -> Starlette:
         Route(f"{theorem}/tree", shown.of_attempt(lambda attempt, _: attempts.tree(attempt))),
         Route(f"{theorem}/state", shown.of_attempt(_state)),
         Route(f"{theorem}/find", shown.of_attempt(_matches)),
-        *(Route(f"/{name}", _serving(content, kind)) for name, (content, kind) in files.items()),
-        Route("/", _serving(*files["index.html"])),
+        *(Route(path, _serving(content, kind)) for path, (content, kind) in files.items()),
     ]
     app = Starlette(
         routes=routes,
-        middleware=[Middleware(Guard, host=host)],
+        middleware=[Middleware(_Door, guard=guard, pages=files.keys())],
         exception_handlers={BurnQedError: _refused, HTTPException: _missing, Exception: _failed},
     )
     app.router.redirect_slashes = False
@@ -192,16 +191,28 @@ def _failed(_request: Request, error: Exception) -> Response:
     return _json({"error": f"{type(error).__name__}: {error}", "hint": ""}, 500)
 
 
-def _files(folder: Traversable, above: str = "") -> list[tuple[str, tuple[bytes, str]]]:
-    """The page's files by name. They are read once, so a request can name no other file."""
-    found: list[tuple[str, tuple[bytes, str]]] = []
-    for one in folder.iterdir():
-        if one.is_dir():
-            found += _files(one, f"{above}{one.name}/")
-        elif (kind := _TYPES.get(Path(one.name).suffix)) is not None:
-            found.append((f"{above}{one.name}", (one.read_bytes(), kind)))
-    return found
+class _Door:
+    """Lets in whom the guard lets in, and adds its headers to all answers."""
+
+    def __init__(self, app: ASGIApp, guard: Guard, pages: Collection[str]) -> None:
+        self._app, self._guard, self._pages = app, guard, pages
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":  # the server's own beginning and end
+            return await self._app(scope, receive, send)
+
+        async def with_headers(message: Message) -> None:
+            if message["type"] == "http.response.start":
+                MutableHeaders(scope=message).update(HEADERS)
+            await send(message)
+
+        app = self._app
+        try:
+            self._guard.meet(Headers(scope=scope), open=scope["path"] in self._pages)
+        except NotWelcome as why:
+            app = _json({"error": why.error, "hint": why.hint}, why.status)
+        return await app(scope, receive, with_headers)
 
 
 def _serving(content: bytes, kind: str) -> Callable[[Request], Response]:
-    return lambda _request: Response(content, media_type=f"{kind}; charset=utf-8")
+    return lambda _request: Response(content, media_type=kind)

@@ -8,6 +8,7 @@ from typing import Self
 
 import uvicorn
 
+from burnqed.core.guard import Guard
 from burnqed.core.listening import is_local, listen, url_of
 from burnqed.web.app import app_of
 from burnqed.web.runs import find_runs
@@ -22,9 +23,9 @@ class WebServer:
         self.url = url_of(self._socket)
         self.is_local = is_local(self._socket)
         config = uvicorn.Config(
-            app_of(root, host), http="h11", ws="none", lifespan="off", log_config=None,
-            access_log=False, log_level="critical", server_header=False, limit_concurrency=256,
-            timeout_keep_alive=30,
+            app_of(root, Guard(self.is_local, host=host)), http="h11", ws="none", lifespan="off",
+            log_config=None, access_log=False, log_level="critical", server_header=False,
+            limit_concurrency=256, timeout_keep_alive=30,
         )  # fmt: skip
         self._http = uvicorn.Server(config)
         self._thread = threading.Thread(

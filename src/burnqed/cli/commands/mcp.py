@@ -8,6 +8,7 @@ import typer
 
 from burnqed.cli.options import configured
 from burnqed.core.errors import InputError, SetupError
+from burnqed.core.guard import token_from_environment
 from burnqed.core.listening import is_local, listen
 from burnqed.core.stopping import Stopping
 from burnqed.lean.pool import run_sync
@@ -82,8 +83,7 @@ def mcp_command(
 
 
 def _over_http(config: McpConfig, host: str, port: int, stopping: Stopping) -> None:
-    from burnqed.serve.guard import token_from_environment  # these load starlette and uvicorn
-    from burnqed.serve.mcp.http import serve
+    from burnqed.serve.mcp.http import serve  # it loads starlette and uvicorn
 
     with listen(host, port) as listening:
         token = token_from_environment(needed=not is_local(listening))

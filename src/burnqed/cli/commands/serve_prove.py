@@ -8,6 +8,7 @@ import msgspec
 import typer
 
 from burnqed.cli.options import JsonOption, configured
+from burnqed.core.guard import token_from_environment
 from burnqed.core.listening import is_local, listen
 from burnqed.core.stopping import Stopping
 from burnqed.lean.pool import run_sync
@@ -15,6 +16,7 @@ from burnqed.prover import leans
 from burnqed.prover.assembly import modules_of
 from burnqed.serve.answers import Health
 from burnqed.serve.config import ServeConfig
+from burnqed.web.pages import pages
 
 PORT = 8200
 
@@ -35,9 +37,12 @@ def prove_command(
     POST /prove {"text": "∀ n : Nat, n + 0 = n"} returns {"outcome": "proved", "proof": …}. The outcome
     is proved (the judge accepted it), not_found, refuted or failed. POST /check {"text": …} returns the
     judge's verdicts. POST /step proves by hand, tactic by tactic, and POST /lemmas searches the
-    library. GET / describes every request in a browser, also a proof that is followed as a stream of
-    events, or asked for later. GET /health returns 503 until the prover has proved something, and then
-    the address is printed.
+    library. GET /docs describes every request in a browser, also a proof that is followed as a stream
+    of events, or asked for later. GET /health returns 503 until the prover has proved something, and
+    then the address is printed.
+
+    That address is also a page for people: type a theorem, watch the search tree grow, stop it, copy
+    the judged proof, or prove it by hand.
 
     As many requests run as there are --workers, and --queue of them wait. A request that finds no room
     gets 429, and Retry-After says when to ask again. When a client leaves, its search stops.
@@ -55,8 +60,7 @@ def prove_command(
     Exit codes: 2 bad input, 3 Lean failed, 130 or 143 stopped by a signal. What runs then is stopped,
     and its clients get 503.
     """
-    from burnqed.serve.guard import token_from_environment  # these load starlette and uvicorn
-    from burnqed.serve.server import serve
+    from burnqed.serve.server import serve  # it loads starlette and uvicorn
 
     with listen(host, port) as listening:
         token = token_from_environment(needed=not is_local(listening))
@@ -70,7 +74,7 @@ def prove_command(
             print(said, flush=True)
 
         async def work() -> None:
-            await serve(config, listening, token, ready, stopping.event())
+            await serve(config, listening, token, ready, stopping.event(), pages("playground"))
 
         run_sync(work())
     if stopping.signal is not None:

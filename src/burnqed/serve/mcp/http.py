@@ -1,4 +1,4 @@
-"""The tools over HTTP, at one path: the protocol's "Streamable HTTP", behind the guard of `serve`."""
+"""The tools over HTTP, at one path: the protocol's "Streamable HTTP", behind `core/guard`."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from burnqed.core.guard import Guard
 from burnqed.core.listening import is_local, url_of
 from burnqed.serve.answers import Health
 from burnqed.serve.bodies import Bodies
 from burnqed.serve.config import ServeConfig
-from burnqed.serve.guard import Guard
 from burnqed.serve.mcp.tools import Tools, opened_meanwhile
-from burnqed.serve.refusal import Refused
+from burnqed.serve.refusal import Refused, meet
 from burnqed.serve.responses import refused
 from burnqed.serve.server import answering, until
 
@@ -86,7 +86,7 @@ class McpService:
             await self._sessions.handle_request(scope, receive, send)
 
     def _meet(self, request: Request) -> None:
-        self._guard.meet(request.headers)
+        meet(self._guard, request.headers)
         if request.url.path != PATH:
             raise Refused(404, f"there is only {PATH}", kind="NotFound")
         if self.ending:

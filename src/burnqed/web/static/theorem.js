@@ -1,9 +1,10 @@
 // One theorem: its statement, its proof, and the tree of the attempt.
 
 import { ask } from "./api.js";
-import { h, lean, say } from "./dom.js";
+import { block } from "./block.js";
+import { h } from "./dom.js";
 import { outcomeMark } from "./theorems.js";
-import { treeView } from "./tree/view.js";
+import { TreeView } from "./tree/view.js";
 import { count, seconds } from "./words.js";
 
 export async function theoremView(run, theorem, attempt, { signal }) {
@@ -12,11 +13,16 @@ export async function theoremView(run, theorem, attempt, { signal }) {
     ask(path, { attempt }, signal), ask(`${path}/tree`, { attempt }, signal), ask(`/api/runs/${run}`, {}, signal),
   ]);
   const link = `#/run/${run}/theorem/${theorem}`;
-  const shown = tree.nodes.length > 0 && treeView(path, about.attempt, tree, signal);
+  tree.edges.forEach((edge, number) => (edge.number = number));
+  const source = {
+    state: (node, wanted) => ask(`${path}/state`, { attempt: about.attempt, node }, wanted),
+    find: async (q, wanted) => (await ask(`${path}/find`, { attempt: about.attempt, q }, wanted)).nodes,
+  };
+  const shown = tree.nodes.length > 0 && new TreeView(source, tree, signal);
   return {
     title: about.theorem,
     trail: [[of.name, `#/run/${run}`], [about.theorem, link]],
-    shown: shown ? shown.shown : undefined,
+    shown: () => shown && shown.shown(),
     content: [
       h("h1", {}, h("bdi", {}, about.theorem)),
       h("p", { class: "about" }, outcomeMark(about.outcome, about.reason),
@@ -36,27 +42,6 @@ export async function theoremView(run, theorem, attempt, { signal }) {
 function attempts(about, link) {
   return h("nav", { class: "choices", "aria-label": "Attempts" }, about.attempts.map((one) =>
     h("a", { href: `${link}/attempt/${one}`, "aria-current": one === about.attempt ? "page" : null }, `attempt ${one}`)));
-}
-
-function block(title, pieces) {
-  const text = pieces.map(([, part]) => part).join("");
-  const copy = h("button", { type: "button", click: async () => {
-    try {
-      await navigator.clipboard.writeText(text);
-      say(`${title} copied`);
-      copy.textContent = "Copied";
-    } catch {
-      getSelection().selectAllChildren(code);
-      say(`the browser does not let this page copy; the ${title.toLowerCase()} is selected`);
-      copy.textContent = "Selected";
-    }
-    setTimeout(() => (copy.textContent = "Copy"), 2000);
-  } }, "Copy");
-  const code = lean(pieces, "pre");
-  code.setAttribute("tabindex", "0");
-  code.setAttribute("role", "region");
-  code.setAttribute("aria-label", title);
-  return h("section", { class: "block" }, h("div", { class: "bar" }, h("h2", {}, title), copy), code);
 }
 
 function axioms(about) {

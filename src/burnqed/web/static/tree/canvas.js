@@ -149,7 +149,7 @@ export class Picture {
     c.fillText(fit(c, facts.join("  "), width - 16), x + 8, y + 12);
     c.fillStyle = status === "open" ? colours.muted : colours.ink;
     c.font = `12px ${MONO}`;
-    c.fillText(fit(c, status === "open" ? "not expanded" : visible(node.line), width - 16), x + 8, y + 28);
+    c.fillText(fit(c, visible(node.line) || "not expanded", width - 16), x + 8, y + 28);
     this.#rings(item, scene, x, y, width, height);
     if (item.folded) this.#more(item, x + width, item.y);
   }

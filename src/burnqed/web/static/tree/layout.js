@@ -28,7 +28,7 @@ export function layout(tree, folded) {
     item.level = item.parent ? item.parent.level + 1 : 1;
     item.x = Math.floor(column / 2) * STRIDE + (isState ? 0 : STATE.width + GAP);
     item.size = isState ? STATE : TACTIC;
-    item.seen = isState ? node.seen : edge.at;
+    item.seen = !isState ? edge.at : node === root ? -Infinity : node.seen;
     item.parent?.children.push(item);
     items.push(item);
     if (isState) place.set(node.id, item);

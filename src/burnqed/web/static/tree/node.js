@@ -1,7 +1,6 @@
 // What is known of one state: its goals, and every tactic that was tried with Lean's answer.
 
-import { ask } from "../api.js";
-import { fill, h, lean } from "../dom.js";
+import { h, lean, refill } from "../dom.js";
 import { count, decimal, seconds, several } from "../words.js";
 import { STATUS, statusAt } from "./layout.js";
 
@@ -11,17 +10,18 @@ const RESULTS = {
 };
 
 /** Fills the panel. `go` shows another node; `tactic` is the one that was chosen, if one was. */
-export async function showNode(panel, path, attempt, { node, tactic, moment }, go, signal) {
+export async function showNode(panel, source, { node, tactic, moment }, go, signal) {
   panel.setAttribute("aria-busy", "true");
   let content;
   try {
-    const state = await ask(`${path}/state`, { attempt, node: node.id }, signal);
+    const state = await source.state(node.id, signal);
+    if (signal.aborted) return;
     content = described(state, node, tactic, moment, go);
   } catch (error) {
     if (error.name === "AbortError") return;
     content = h("p", { class: "problem", role: "alert" }, error.message);
   }
-  fill(panel, content);
+  refill(panel, content);
   panel.removeAttribute("aria-busy");
 }
 
@@ -73,6 +73,6 @@ function tried(rows, tactic, to) {
         h("span", {}, `log-probability ${decimal(row.logprob)}`),
         row.seconds !== null && h("span", {}, seconds(row.seconds)),
         row.heartbeats !== null && h("span", {}, several(row.heartbeats, "heartbeat"))),
-      row.answer && h("pre", { class: "answer", dir: "ltr" }, row.answer));
+      row.answer && h("pre", { class: "answer", dir: "ltr", tabindex: "0", role: "region", "aria-label": `Lean's answer to ${text}` }, row.answer));
   }));
 }

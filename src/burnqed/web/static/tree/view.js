@@ -1,6 +1,5 @@
 // The tree on the page: zoom, fold, search, a slider over time, and the keyboard.
 
-import { ask } from "../api.js";
 import { fill, h, say, visible } from "../dom.js";
 import { seconds, several } from "../words.js";
 import { Picture } from "./canvas.js";
@@ -10,19 +9,17 @@ import { showNode } from "./node.js";
 const SMALLEST = 0.005, LARGEST = 2.5, LEGIBLE = 0.6, MARGIN = 16;
 const AT_FIRST = 60; // items that are unfolded when a large tree is opened
 
-export function treeView(path, attempt, tree, signal) {
-  tree.edges.forEach((edge, number) => (edge.number = number));
-  const view = new TreeView(path, attempt, tree, signal);
-  return { content: view.content, shown: () => view.shown() };
-}
+/** A tree of `nodes`, `edges` and `moments`, as `search/shown` has them, and edges with a `number`.
+ *
+ * `source` knows more of it: `state(id, signal)` is what is known of a node, `find(text, signal)` are the
+ * nodes where a text occurs. Call `shown` once its `content` is on the page.
+ */
+export class TreeView {
+  #source; #tree; #signal; #picture; #folded = new Set(); #asked = new AbortController();
+  #matches = new Set(); #found = []; #at = -1; #moment; #plan; #selected; #touched = false;
 
-class TreeView {
-  #path; #attempt; #tree; #signal; #picture; #folded = new Set(); #asked = new AbortController();
-  #matches = new Set(); #found = []; #at = -1; #moment; #plan; #selected;
-
-  constructor(path, attempt, tree, signal) {
-    this.#path = path;
-    this.#attempt = attempt;
+  constructor(source, tree, signal) {
+    this.#source = source;
     this.#tree = tree;
     this.#signal = signal;
     this.#moment = tree.moments.at(-1) ?? 0;
@@ -58,8 +55,8 @@ class TreeView {
           h("label", { for: "tree-search" }, "Find "), this.query, h("button", { type: "submit" }, "Next"), this.result),
         h("div", { class: "buttons" },
           button("−", "Zoom out", () => this.#zoom(1 / 1.4)), button("+", "Zoom in", () => this.#zoom(1.4)),
-          button("All", "Show all of it", () => this.#fit()),
-          button("Proof", "Fold all but the proof", () => this.#onlyProof()),
+          button("All", "Show all of it", () => this.#all()),
+          button("Proof", "Fold all but the proof", () => { this.#touched = true; this.#onlyProof(); }),
           button("Unfold", "Unfold everything", () => this.#unfold()))),
       h("div", { class: "bar time" }, this.play, h("label", { for: "tree-time" }, "Time "), this.slider, this.time),
       h("div", { class: "sides" }, this.box, this.panel),
@@ -98,6 +95,7 @@ class TreeView {
       const share = 1 / (1 + others.length);
       const x = (event.clientX - before.clientX) * share, y = (event.clientY - before.clientY) * share;
       moved += Math.abs(x) + Math.abs(y);
+      this.#touched = true;
       this.#picture.left -= x / this.#picture.scale;
       this.#picture.top -= y / this.#picture.scale;
       pointers.set(event.pointerId, event);
@@ -130,6 +128,24 @@ class TreeView {
     if (this.#scaleOfAll() > LEGIBLE) this.#fit();
     this.#timed();
     this.#select(this.#plan.items[0], false);
+    this.#touched = false;
+  }
+
+  /** The tree has grown. Who looks at its end, or at all of it, goes on doing so. */
+  grow() {
+    const { slider } = this, { moments } = this.#tree, { node } = this.#selected;
+    const atTheEnd = slider.value === slider.max;
+    slider.max = String(moments.length);
+    if (atTheEnd) slider.value = slider.max;
+    this.#layOut();
+    if (!this.#touched) this.#fit();
+    this.#timed();
+    if (this.#selected.node !== node) this.#show();
+  }
+
+  /** It grows no more. If it is too large to read, its proof is shown. */
+  grown() {
+    if (!this.#touched && this.#tree.nodes[0].on_proof && this.#scaleOfAll() < LEGIBLE) this.#onlyProof();
   }
 
   // -------------------------------------------------------------------------------------- acting
@@ -150,6 +166,7 @@ class TreeView {
   }
 
   #fold(item) {
+    this.#touched = true;
     if (!item.folds) return;
     if (!this.#folded.delete(item.key)) this.#folded.add(item.key);
     this.#layOut();
@@ -163,16 +180,23 @@ class TreeView {
   }
 
   #unfold() {
+    this.#touched = true;
     this.#folded.clear();
     this.#layOut();
   }
 
   #zoom(by, x = this.canvas.clientWidth / 2, y = this.canvas.clientHeight / 2) {
+    this.#touched = true;
     const picture = this.#picture, before = picture.scale;
     picture.scale = Math.min(LARGEST, Math.max(SMALLEST, before * by));
     picture.left += x / before - x / picture.scale;
     picture.top += y / before - y / picture.scale;
     this.#draw();
+  }
+
+  #all() {
+    this.#touched = false;
+    this.#fit();
   }
 
   #fit() {
@@ -191,15 +215,20 @@ class TreeView {
 
   /** Choose an item: it is told, brought into sight, and its state is shown beside the tree. */
   #select(item, intoSight = true) {
+    this.#touched = true;
     this.#selected = item;
     if (intoSight) this.#bring(item);
     this.#tell();
     this.#draw();
+    this.#show();
+  }
+
+  #show() {
+    const { node, edge } = this.#selected;
     this.#asked.abort();
     this.#asked = new AbortController();
-    const chosen = { node: item.node, tactic: item.edge?.tactic, moment: this.#moment };
-    const go = (id) => this.#go(id);
-    showNode(this.panel, this.#path, this.#attempt, chosen, go, this.#asked.signal);
+    const chosen = { node, tactic: edge?.tactic, moment: this.#moment };
+    showNode(this.panel, this.#source, chosen, (id) => this.#go(id), this.#asked.signal);
   }
 
   #bring(item) {
@@ -237,7 +266,7 @@ class TreeView {
     set("aria-setsize", among.length);
     set("aria-posinset", among.indexOf(item) + 1);
     set("aria-expanded", item.folds ? String(!item.folded) : null);
-    const goal = statusAt(node, this.#moment) === "open" ? "" : visible(node.line);
+    const goal = visible(node.line);
     fill(this.item, edge === null
       ? `State ${node.id}, ${STATUS[statusAt(node, this.#moment)][1]}. ${goal}`
       : `Tactic ${visible(edge.tactic)}, ${edge.children.length ? `leads to ${several(edge.children.length, "state")}` : "closes the goal"}`);
@@ -301,7 +330,7 @@ class TreeView {
     }
     if (text !== this.wanted) {
       try {
-        const { nodes } = await ask(`${this.#path}/find`, { attempt: this.#attempt, q: text }, this.#signal);
+        const nodes = await this.#source.find(text, this.#signal);
         this.wanted = text;
         this.#found = nodes;
         this.#matches = new Set(nodes);
@@ -344,7 +373,7 @@ class TreeView {
       "+": () => this.#zoom(1.4),
       "=": () => this.#zoom(1.4),
       "-": () => this.#zoom(1 / 1.4),
-      0: () => this.#fit(),
+      0: () => this.#all(),
       n: () => this.#next(),
     };
     const act = keys[event.key];

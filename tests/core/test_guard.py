@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import socket
+
 import pytest
-from starlette.datastructures import Headers
 
 from burnqed.core.errors import InputError
-from burnqed.serve.guard import TOKEN, Guard, token_from_environment
-from burnqed.serve.refusal import Refused
+from burnqed.core.guard import TOKEN, Guard, NotWelcome, token_from_environment
 
 SECRET = "0123456789abcdef0123456789abcdef"
 
@@ -15,12 +15,12 @@ SECRET = "0123456789abcdef0123456789abcdef"
 def met(guard: Guard, *, open: bool = False, **headers: str) -> int:
     """The status that a request with these headers gets."""
     try:
-        guard.meet(Headers({k.replace("_", "-"): v for k, v in headers.items()}), open=open)
-    except Refused as refused:
-        told, status = refused.answer, refused.status
+        guard.meet({name.replace("_", "-"): value for name, value in headers.items()}, open=open)
+    except NotWelcome as why:
+        told, status = why.error + why.hint, why.status
     else:
         return 200
-    assert SECRET not in told.error + told.hint
+    assert SECRET not in told
     return status
 
 
@@ -30,6 +30,7 @@ def met(guard: Guard, *, open: bool = False, **headers: str) -> int:
         ("localhost:8200", 200),
         ("LOCALHOST", 200),
         ("127.0.0.1:8200", 200),
+        ("127.0.0.2:8200", 200),
         ("[::1]:8200", 200),
         ("[::1]", 200),
         ("evil.example:8200", 403),
@@ -46,6 +47,30 @@ def met(guard: Guard, *, open: bool = False, **headers: str) -> int:
 def test_a_local_server_has_the_names_of_this_machine(host: str, status: int) -> None:
     assert met(Guard(local=True), host=host) == status
     assert met(Guard(local=True), open=True, host=host) == status
+
+
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:8300", 200),
+        ("192.0.2.1:8300", 200),
+        ("[2001:db8::1]:8300", 200),
+        (f"{socket.gethostname()}:8300", 200),
+        ("Prover.example", 200),
+        ("evil.example:8300", 403),
+        ("192.0.2.1.evil.example", 403),
+        ("", 403),
+    ],
+)
+def test_a_server_without_a_token_has_its_own_names_and_addresses(host: str, status: int) -> None:
+    guard = Guard(local=False, host="prover.example")
+    assert met(guard, host=host) == status
+    assert met(guard, open=True, host=host) == status
+
+
+def test_the_name_that_a_local_server_was_told_is_its_own() -> None:
+    assert met(Guard(local=True, host="here.example"), host="here.example:8300") == 200
+    assert met(Guard(local=True), host="here.example:8300") == 403
 
 
 def test_a_request_without_a_host_is_refused() -> None:
@@ -74,6 +99,25 @@ def test_a_page_of_another_site_may_not_ask(origin: str, status: int) -> None:
 )
 def test_what_a_browser_says_of_the_page_counts(site: str, status: int) -> None:
     assert met(Guard(local=True), host="localhost", sec_fetch_site=site) == status
+
+
+def test_a_link_on_another_site_leads_to_a_page_only() -> None:
+    guard, host = Guard(local=True), "localhost:8200"
+    for mode, status in (("navigate", 200), ("no-cors", 403), ("cors", 403), ("websocket", 403)):
+        for open, gets in ((True, status), (False, 403)):
+            site = "cross-site"
+            assert met(guard, open=open, host=host, sec_fetch_site=site, sec_fetch_mode=mode) == gets
+    form = met(
+        guard, open=True, host=host, sec_fetch_site="cross-site", sec_fetch_mode="navigate",
+        origin="http://evil.example",
+    )  # fmt: skip
+    assert form == 403, "a form on another site sends nothing here"
+
+
+def test_a_proxy_may_encrypt_before_a_server_that_others_reach() -> None:
+    guard, known = Guard(local=False, token=SECRET), f"Bearer {SECRET}"
+    for origin, status in (("https://prover.example", 200), ("https://evil.example", 403)):
+        assert met(guard, host="prover.example", origin=origin, authorization=known) == status
 
 
 @pytest.mark.parametrize(
