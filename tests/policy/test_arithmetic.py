@@ -121,6 +121,20 @@ def test_no_large_power_is_computed() -> None:
         compute(parse("9 ^ 9 ^ 9 ^ 9"), "Nat", {}, {})
 
 
+@pytest.mark.parametrize("text", ["2 ^ q", "2 ^ (z - 3)", "q ^ (q - 1)"])
+def test_only_naturals_are_exponents(text: str) -> None:
+    """Else a power would be a float, or divide by zero, and end the search."""
+    kinds: dict[str, Kind] = {"q": "Rat", "z": "Int"}
+    with pytest.raises(Unreadable):
+        compute(parse(text), "Rat", kinds, {"q": Fraction(1, 2), "z": 0})
+
+
+@pytest.mark.parametrize("text", ["(" * 5000 + "x" + ")" * 5000, "x" + " + x" * 5000, "9" * 5000])
+def test_what_is_long_is_not_read(text: str) -> None:
+    with pytest.raises(Unreadable):
+        parse(text)
+
+
 @pytest.mark.parametrize(
     ("term", "other", "found"),
     [

@@ -21,6 +21,8 @@ Values = Mapping[str, Value]
 Kinds = Mapping[str, Kind]  # of variables, and of what functions return
 
 _MOST_BITS = 2000  # of a power
+_MOST_DIGITS = 100  # of a numeral
+_MOST_TOKENS = 200  # of a term: it is read and computed by functions that call themselves
 _TOKEN = re.compile(rf"\s*({IDENT.pattern}|\d+|[-+*/%^()↑:])")
 _BINARY = {"+": (65, 66), "-": (65, 66), "*": (70, 71), "/": (70, 71), "%": (70, 71), "^": (75, 75)}
 _NEGATION = 75
@@ -99,6 +101,8 @@ def _tokens(text: str) -> list[str]:
             raise Unreadable(text)
         found.append(match[1])
         at = match.end()
+    if len(found) > _MOST_TOKENS or any(len(one) > _MOST_DIGITS for one in found if one.isdecimal()):
+        raise Unreadable("a long term")
     return found
 
 
@@ -234,17 +238,12 @@ def compute(term: Term, kind: Kind, kinds: Kinds, values: Values) -> Quantity:
         case Binary("^", left, right):
             base = compute(left, kind, kinds, values)
             exponent = compute(right, "Nat", kinds, values)
-            assert isinstance(exponent, int)
+            if kind_of(right, kinds) not in (None, "Nat") or not isinstance(exponent, int):
+                raise Unreadable("an exponent that is not a natural number")
             size = max(base.numerator.bit_length(), base.denominator.bit_length())
             if exponent * size > _MOST_BITS:
                 raise Unreadable("a large power")
-            return (
-                base
-                if exponent == 1
-                else Fraction(base) ** exponent
-                if kind == "Rat"
-                else base**exponent
-            )
+            return Fraction(base) ** exponent if kind == "Rat" else base**exponent
         case Binary(operator, left, right):
             a, b = compute(left, kind, kinds, values), compute(right, kind, kinds, values)
             return _BY_OPERATOR[operator](a, b, kind)
@@ -295,16 +294,13 @@ def written(term: Term, least: int = 0) -> str:
         case Typed(inner, kind):
             return f"({written(inner)} : {kind})"
         case Call(function, arguments):
-            return _bracketed(
-                " ".join([function, *(written(a, _TIGHTEST) for a in arguments)]), 1023, least
-            )
+            words = [function, *(written(one, _TIGHTEST) for one in arguments)]
+            return _bracketed(" ".join(words), _TIGHTEST - 1, least)
         case Negated(inner):
             return _bracketed(f"-{written(inner, _NEGATION)}", _NEGATION, least)
         case Binary(operator, left, right):
             own, after = _BINARY[operator]
-            before = (
-                own if after > own else own + 1
-            )  # `^` is grouped to the right, the others to the left
+            before = own + (operator == "^")  # which is grouped to the right
             text = f"{written(left, before)} {operator} {written(right, after)}"
             return _bracketed(text, own, least)
 

@@ -123,9 +123,7 @@ def numbers_for(claim: Claim) -> Iterator[tuple[Quantity, ...]]:
         return
     test = claim.test(claim.body, kinds)
     order = tuple(kinds)
-    for numbers in _solved_numbers(claim, kinds, test):
-        yield numbers
-        break
+    yield from islice(_solved_numbers(claim, kinds, test), 1)
     for numbers in _grid(tuple(kinds.values()), _CLOSED_SIZE[len(order)]):
         if test(dict(zip(order, numbers, strict=True))):
             yield numbers
