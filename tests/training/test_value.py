@@ -171,6 +171,18 @@ def test_a_theorem_is_on_one_side_whatever_else_there_is() -> None:
     assert sides[2] < {group.theorem for group in more.test}
 
 
+def test_what_is_learnt_from_elsewhere_is_not_held_out() -> None:
+    """By its policy, from pairs: a goal, a state on a path, or a state beside it."""
+    groups = found([f"t{n}" for n in range(80)])
+    before = split_groups(groups, 0.4)
+    one, two, three = before.test[:3]
+    learnt = [one.root_goal, two.positive.text, three.siblings[0].text]
+    after = split_groups(groups, 0.4, learnt=[*learnt, before.train[0].root_goal])
+    assert set(before.test) - set(after.test) == {one, two, three}
+    assert (after.train, after.val) == (before.train, before.val)
+    assert after.left_out == 3
+
+
 def test_what_a_library_says_twice_is_not_held_out(tmp_path: Path) -> None:
     """An alias has another name and the same states: a head that knows them by heart must not shine."""
     names = [f"t{n}" for n in range(80)]

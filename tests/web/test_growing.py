@@ -53,7 +53,9 @@ def test_a_run_appears_and_grows(page: Page, tmp_path: Path) -> None:
             writer.add(*samples.rows_and_record(theorem, "run"))
         writer.save()
         expect(page.get_by_text("2 of 4 theorems; 2 proved")).to_be_visible()
-        expect(page.get_by_role("img", name=re.compile("Proved over time: .* to 2 at"))).to_be_visible()
+        expect(
+            page.get_by_role("img", name=re.compile("Proofs found over time: .* to 2 at"))
+        ).to_be_visible()
         expect(page.get_by_role("link", name="And.both")).to_be_focused()
         expect(page.get_by_label("Outcome")).to_have_value("proved")
         expect(page.locator(".settings")).to_be_visible()

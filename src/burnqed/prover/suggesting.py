@@ -88,8 +88,11 @@ def _missing(result: FileResult, found: tuple[HoleResult, ...], filled: int) -> 
         return verdict.reason or "not judged"
     for other in result.holes:
         its = other.verdict
-        if other not in found and its is not None and its.theorem == verdict.theorem:
-            return "accepted with the suggestions for the other `sorry`s of its theorem"
+        if other in found or its is None:
+            continue
+        # A theorem may rest on one before it, in which a `sorry` would be left.
+        if its.theorem == verdict.theorem or other.hole.start < found[0].hole.start:
+            return "accepted with the suggestions for other `sorry`s as well"
     return ""
 
 

@@ -41,7 +41,8 @@ class ProveAnswer(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a proof search.
 
     proved: the judge accepted every theorem of `proof`, which is Lean source. not_found: the budget of
-    `limit` ran out, and nothing is known. refuted: the kernel accepted `negation_proof`. failed: Lean
+    `limit` ran out, and nothing is known. refuted: the statement, or the goal of a `sorry`,
+    is false as it stands: the kernel accepted `negation_proof`. failed: Lean
     does not accept the text, or the judge refused what was found; `reason` and `detail` say more.
 
     `draft` is a text with the proofs that were found for its `sorry`s. `axioms` is null if not all are

@@ -120,7 +120,7 @@ class Proof:
 
     def _goals(self, state: ProofState, tactics: tuple[str, ...]) -> StepAnswer:
         self.states.append((state, tactics))
-        self.bytes += len(state.text.encode()) + sum(map(len, tactics))
+        self.bytes += len(state.text.encode()) + sum(len(tactic.encode()) for tactic in tactics)
         goals = tuple(map(_goal, state.goals))
         return StepAnswer(proof=self.id, outcome="goals", state=len(self.states) - 1, goals=goals)
 

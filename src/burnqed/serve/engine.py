@@ -14,7 +14,7 @@ from typing import Any, Self, TypeVar
 
 from burnqed.core.errors import InfrastructureError, InputError, PoolClosed, RequestTimeout
 from burnqed.lean.source_file import decoded
-from burnqed.prover.results import NotFound, Proved
+from burnqed.prover.results import Proved
 from burnqed.prover.task import Task
 from burnqed.prover.warm import Prover
 from burnqed.serve.answers import (
@@ -59,7 +59,6 @@ class Engine:
         self._prover = Prover(config)
         self._jobs: set[asyncio.Task[Any]] = set()
         self._proofs = Proofs()
-        self._library = asyncio.Lock()  # one search in it at a time
         self._ending = False
 
     async def __aenter__(self) -> Self:
@@ -76,6 +75,7 @@ class Engine:
             await self._prover.__aexit__()
             raise
         self._turns = Turns(self._prover.workers, self.config.queue)
+        self._lookups = Turns(1, self.config.queue)  # in the library
         return self
 
     async def __aexit__(self, *_: object) -> None:
@@ -116,8 +116,10 @@ class Engine:
                     found = await self._prover.prove_async(
                         task, budget=budget, seed=asked.seed, events=growing
                     )
-            except TimeoutError:
-                return of_result(NotFound(statement=text, limit="seconds", statistics=growing.spent))
+            except TimeoutError:  # the search itself ends in time, so it is the rest that does not
+                raise RequestTimeout(
+                    f"no outcome within {seconds + BESIDES_SEARCH:g} s", seconds=seconds
+                ) from None
             if isinstance(found, Proved):
                 growing.accepted()
             return of_result(found)
@@ -140,7 +142,7 @@ class Engine:
         text = self._text(asked.text)
 
         async def work() -> StepAnswer:
-            proof = Proof(self._prover.by_hand(text))
+            proof = Proof(self._prover.by_hand(text), bytes=len(text.encode()))
             first = await self._in_time(proof.start())
             self._proofs.add(proof)
             return first
@@ -159,8 +161,13 @@ class Engine:
     async def lemmas(self, asked: LemmasRequest) -> LemmasAnswer:
         """Lemmas of the library for a goal. Raises `InputError` if the library was not read."""
         text = self._text(asked.text)
-        async with self._library:
-            found = await self._prover.lemmas_async(text, asked.count)
+        async with self._lookups.turn():
+            looking = asyncio.ensure_future(self._prover.lemmas_async(text, asked.count))
+            try:
+                found = await asyncio.shield(looking)
+            except asyncio.CancelledError:
+                await asyncio.wait({looking})  # its thread cannot be stopped, and keeps its turn
+                raise
         return LemmasAnswer(
             lemmas=tuple(
                 LemmaAnswer(name=one.name, module=one.module, statement=one.statement, share=one.share)

@@ -61,7 +61,7 @@ ENDPOINTS = (
         "Prove a statement, or the `sorry`s of a text. When the client leaves, its work stops, but for "
         "a job in the background. `Location` is the job's address, also of a stream.",
         {200: {JSON: ProveAnswer, EVENTS: JobEvent}, 202: {JSON: JobAnswer}},
-        ProveRequest, _BODY, '{"text": "∀ n : Nat, 2 ∣ n * (n + 1)"}',
+        ProveRequest, (*_BODY, 504), '{"text": "∀ n : Nat, 2 ∣ n * (n + 1)"}',
     ),
     Endpoint(
         "POST", "/check", "check", "The judge's verdicts on the theorems of a text.",

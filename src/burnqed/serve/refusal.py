@@ -51,6 +51,6 @@ def of_error(error: BurnQedError) -> Refused:
         case Busy():
             return Refused(429, said, hint=hint, kind=kind, retry_after=error.seconds)
         case RequestTimeout():
-            return Refused(504, said, hint="ask for more seconds", kind=kind)
+            return Refused(504, said, hint=hint, kind=kind)
         case _:
             return Refused(503, said, hint=hint, kind=kind, retry_after=_SOON)

@@ -82,7 +82,10 @@ def _train(
             hint="start it without `accelerate launch`",
         )
     chosen, asked, places = read_data(job, watcher)
-    siblings = read_siblings(job.runs, job.mixture.val_share, watcher, slower=job.slower, flag="--runs")
+    learnt = frozenset(pair.state for pair in chosen.train)
+    siblings = read_siblings(
+        job.runs, job.mixture.val_share, watcher, slower=job.slower, flag="--runs", learnt=learnt
+    )
     base, adapting, place = find_given_base(job)
     job = replace(job, adapting=adapting)
     asked |= _settings(job, siblings, accelerator)
@@ -100,7 +103,7 @@ def _train(
         trial = try_largest(loop)
     watcher.told(trial)
     if loop.progress.step == 0:
-        log.append(out / log.LOG, [{"kind": "trial", **asdict(trial), "step": 0}])
+        log.append(out / log.LOG, [{"kind": "trial", **asdict(trial)}])
     done = loop.run(watcher.stop, watcher.told)
     entries = log.read_log(out / log.LOG)
     save_joint_curve(out, entries, job.plan)

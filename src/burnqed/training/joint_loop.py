@@ -17,7 +17,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from burnqed.core.errors import InfrastructureError
+from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.policy.models.load import Loaded, written_identity
 from burnqed.policy.models.names import POLICY, VALUE
 from burnqed.policy.prompt import Example
@@ -195,6 +195,12 @@ class Loop(KeptLoop[Progress]):
         step, progress = self.progress.step, self.progress
         now = Standing(apart.centroid_l2, score.mean)
         if step == 0:
+            if not (now.distance and now.loss):
+                raise InputError(
+                    "before the first step positives and negatives are embedded alike, or the loss of "
+                    "tactics is 0: there is nothing to compare later figures with",
+                    hint="train another --base, or give --scale own",
+                )
             progress = replace(progress, start_distance=now.distance, start_loss=now.loss)
         scaled = now.scaled(Standing(progress.start_distance, progress.start_loss), self.scale)
         both = score.mean + self.plan.contrast_weight * ranked.loss

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
@@ -78,9 +78,18 @@ class SplitRows:
 
 
 def read_siblings(
-    runs: Sequence[Path], share: float, watcher: Watcher, *, slower: bool = False, flag: str = "--data"
+    runs: Sequence[Path],
+    share: float,
+    watcher: Watcher,
+    *,
+    slower: bool = False,
+    flag: str = "--data",
+    learnt: Collection[str] = (),
 ) -> Siblings:
-    """The groups of these runs, which were given as `flag`. Warns of what says little."""
+    """The groups of these runs, which were given as `flag`. Warns of what says little.
+
+    States that are `learnt` from besides are not held out.
+    """
     found = contrasts(*(iter_rows(find_trajectories(run), watcher.warn) for run in runs))
     policies = _policies(runs)
     if len(policies) > 1:
@@ -88,12 +97,18 @@ def read_siblings(
             f"the runs' log-probabilities are of several policies ({', '.join(policies)}): a verdict "
             "against them mixes scales"
         )
-    split = split_groups(found, share, slower=slower, flag=flag)
+    split = split_groups(found, share, slower, flag, learnt)
     _warn_if_shallow(found, watcher)
     return Siblings(found, split, policies)
 
 
-def split_groups(found: Contrasts, share: float, slower: bool = False, flag: str = "--data") -> Split:
+def split_groups(
+    found: Contrasts,
+    share: float,
+    slower: bool = False,
+    flag: str = "--data",
+    learnt: Collection[str] = (),
+) -> Split:
     """By the theorems' names alone, and as policies split them: what one sets aside the other does.
 
     `share` are the theorems that are not learnt from; half of them choose, half of them judge. With
@@ -112,7 +127,7 @@ def split_groups(found: Contrasts, share: float, slower: bool = False, flag: str
     for group in groups:
         judges = split_of(f"judges {group.theorem}", (0.0, 0.5, 0.5)) == "test"
         sides[1 + judges if is_validation(group.theorem, share) else 0].append(group)
-    train, val, test = _apart(*sides)
+    train, val, test = _apart(*sides, learnt=learnt)
     counts = [len({group.theorem for group in side}) for side in (train, val, test)]
     if min(counts) < _FEWEST:
         raise NotEnough(
@@ -129,12 +144,13 @@ def _with_slower(found: Contrasts) -> Iterator[Contrast]:
         yield replace(group, siblings=(*group.siblings, *group.slower))
 
 
-def _apart(*sides: list[Contrast]) -> Iterator[list[Contrast]]:
+def _apart(*sides: list[Contrast], learnt: Collection[str]) -> Iterator[list[Contrast]]:
     """Each side without what an earlier one has seen: a library says much twice, under two names."""
     seen: set[str] = set()
     for side in sides:
-        kept = [g for g in side if g.root_goal not in seen and g.positive.text not in seen]
+        kept = [g for g in side if seen.isdisjoint(_asked(g))]
         seen |= {text for g in kept for text in _texts(g)}
+        seen |= set(learnt)  # by whoever learns, so it stands against the sides after the first
         yield kept
 
 
@@ -157,9 +173,13 @@ def _warn_if_shallow(found: Contrasts, watcher: Watcher) -> None:
         )
 
 
+def _asked(group: Contrast) -> list[str]:
+    """The goal, and the states that are ranked."""
+    return [group.root_goal, group.positive.text, *(state.text for state in group.siblings)]
+
+
 def _texts(group: Contrast) -> list[str]:
-    siblings = [state.text for state in group.siblings]
-    return [group.root_goal, group.positive.text, *siblings, *group.others]
+    return [*_asked(group), *group.others]
 
 
 def _rows(group: Contrast, row: dict[str, int]) -> GroupRows:

@@ -37,7 +37,7 @@ def progress(run: Run) -> dict[str, Any]:
 
 
 def so_far(run: Run) -> dict[str, int]:
-    """How many theorems a run has searched and proved."""
+    """How many searches a run has made, and how many of them found a proof."""
     records = [record for attempt in records_of(run, []) for record in attempt]
     return {"searched": len(records), "proved": sum(r.outcome == "proved" for r in records)}
 

@@ -181,7 +181,7 @@ async def opened_meanwhile(config: ServeConfig) -> AsyncIterator[asyncio.Future[
             async with Engine(config) as engine:
                 opened.set_result(engine)
                 await asyncio.Event().wait()
-        except BurnQedError as error:
+        except Exception as error:  # whatever it is, who waits must hear of it
             if opened.done():
                 raise
             opened.set_exception(error)

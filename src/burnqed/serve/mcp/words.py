@@ -20,7 +20,8 @@ from burnqed.serve.byhand import StepAnswer
 _PROVE = {
     "proved": "proved: the judge accepted it.",
     "not_found": "not found: nothing is known of the statement.",
-    "refuted": "refuted: the statement is false. The kernel accepted a proof of its negation.",
+    "refuted": "refuted: the statement, or the goal of a `sorry` (see below), is false as it stands. "
+    "The kernel accepted a proof of its negation.",
     "failed": "failed: nothing is proved.",
 }
 _HOLE = {

@@ -72,9 +72,10 @@ function figures(run) {
   ];
 }
 
+const sum = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
+
 function searches(search) {
   const reasons = (counts) => Object.entries(counts).map(([why, n]) => `${why} ${count(n)}`).join(", ");
-  const sum = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
   const facts = [
     ["searches that found a proof", `${count(search.proved)} of ${count(search.searched)}`],
     ["not found", `${count(sum(search.exhausted))} ${reasons(search.exhausted) && `(${reasons(search.exhausted)})`}`],
@@ -90,16 +91,17 @@ function searches(search) {
 function curves(search) {
   const time = search.points.map(([passed, , proved]) => [passed, proved]);
   return h("div", { class: "curves" },
-    search.within.length > 0 && curve("Proved within so many nodes", [[1, 0], ...search.within], { steps: true, log: true, across: "nodes" }),
-    time.length > 1 && time.at(-1)[0] > 0 && curve("Proved over time", time, { x: seconds, across: "time at work, by each save" }));
+    search.within.length > 0 && curve("Proofs found within so many nodes", [[1, 0], ...search.within], { steps: true, log: true, across: "nodes" }),
+    time.length > 1 && time.at(-1)[0] > 0 && curve("Proofs found over time", time, { x: seconds, across: "time at work, by each save" }));
 }
 
 function budgets(found) {
   return [
     h("h2", {}, "Budgets"),
-    table("Proved within each budget", [["Nodes", "n"], ["Proved", "n"], ["Of", "n"], ["Rate", "n"], ["95% interval", "n"]],
+    table("Proved within each budget", [["Nodes", "n"], ["Proved", "n"], ["Not found", "n"], ["Errors", "n"], ["Of", "n"], ["Rate", "n"], ["95% interval", "n"]],
       found.map((one) => h("tr", {}, h("th", { scope: "row", class: "n" }, count(one.nodes)),
-        h("td", { class: "n" }, count(one.proved)), h("td", { class: "n" }, count(one.total)),
+        h("td", { class: "n" }, count(one.proved)), h("td", { class: "n" }, count(sum(one.exhausted))),
+        h("td", { class: "n" }, count(sum(one.errors))), h("td", { class: "n" }, count(one.total)),
         h("td", { class: "n" }, percent(one.rate)),
         h("td", { class: "n" }, one.interval.map(percent).join(" to "))))),
   ];

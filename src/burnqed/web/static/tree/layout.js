@@ -16,9 +16,10 @@ export function layout(tree, folded) {
   const tactics = new Map(tree.nodes.map((node) => [node.id, []]));
   for (const edge of tree.edges) tactics.get(edge.source)?.push(edge);
   for (const list of tactics.values()) list.sort((a, b) => b.on_proof - a.on_proof || a.at - b.at);
-  const root = byId.get(0) ?? tree.nodes[0];
-  const items = [], again = [], place = new Map([[root.id, null]]);
-  const stack = [{ parent: null, node: root, edge: null, column: 0 }];
+  // Searches for negatives are many in one record: each has a root.
+  const roots = tree.nodes.filter((node) => node.parent === null);
+  const items = [], again = [], place = new Map(roots.map((root) => [root.id, null]));
+  const stack = roots.map((root) => ({ parent: null, node: root, edge: null, column: 0 })).reverse();
   while (stack.length) {
     const item = stack.pop();
     const { node, edge, column } = item;
@@ -28,7 +29,7 @@ export function layout(tree, folded) {
     item.level = item.parent ? item.parent.level + 1 : 1;
     item.x = Math.floor(column / 2) * STRIDE + (isState ? 0 : STATE.width + GAP);
     item.size = isState ? STATE : TACTIC;
-    item.seen = !isState ? edge.at : node === root ? -Infinity : node.seen;
+    item.seen = !isState ? edge.at : item.parent === null ? -Infinity : node.seen;
     item.parent?.children.push(item);
     items.push(item);
     if (isState) place.set(node.id, item);
