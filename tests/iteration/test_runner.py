@@ -192,7 +192,8 @@ def test_one_that_dies_is_named_with_its_signal_and_its_log(
 ) -> None:
     stage = Stage(0, "listing", LISTING.spec, optional=True)
     run(tmp_path, stage)
-    record_of(tmp_path, 0, "listing").unlink()  # what it said the time before is no outcome of this
+    record_of(tmp_path, 0, "listing").unlink()
+    (tmp_path / stage.out).unlink()  # what it said the time before is no outcome of this
     with (
         locked(tmp_path, silent) as lock,
         pytest.raises(InfrastructureError, match=f"listing was killed by {number.name}") as caught,
@@ -225,6 +226,25 @@ def test_what_is_there_whole_is_not_made_again(tmp_path: Path) -> None:
     assert run(tmp_path, stage).told == ["export done: it was there"]
     assert read_done(tmp_path) == {(0, "export"): "done"}
     assert not log_of(tmp_path, stage.key).exists(), "no process was begun"
+
+
+def test_what_its_process_called_done_is_not_done_again(tmp_path: Path) -> None:
+    """The run was killed after the process had ended, and before the record."""
+    run(tmp_path, LISTING)
+    record_of(tmp_path, 0, "listing").unlink()
+    assert run(tmp_path, LISTING).told == ["listing done: it was there"]
+    assert read_done(tmp_path) == {(0, "listing"): "done"}
+    assert read_spent(tmp_path)[0, "listing"].runs == 1
+
+
+@pytest.mark.parametrize("lost", ["specs", "outcomes", "theorems"])
+def test_without_all_that_says_so_it_is_done_again(tmp_path: Path, lost: str) -> None:
+    run(tmp_path, LISTING)
+    record_of(tmp_path, 0, "listing").unlink()
+    for file in (tmp_path / lost).rglob("*.json"):
+        file.write_text("{}") if lost != "theorems" else file.unlink()
+    assert run(tmp_path, LISTING).told == ["listing begun", "listing done: "]
+    assert read_spent(tmp_path)[0, "listing"].runs == 2
 
 
 @pytest.mark.lean

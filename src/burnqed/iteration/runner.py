@@ -49,11 +49,12 @@ def run_stage(run: Path, stage: Stage, lock: int, watcher: Watcher, stopped: Sto
     log = log_of(run, stage.key)
     log.parent.mkdir(parents=True, exist_ok=True)
     (run / stage.out).parent.mkdir(parents=True, exist_ok=True)
-    if stage.spec.whole and (run / stage.out).exists():  # killed before its record was written
+    specification = msgspec.json.format(msgspec.json.encode(as_content(stage))) + b"\n"
+    if _is_done(run, stage, specification):  # the run was killed before its record was written
         write_record(run, stage, "done")
         watcher.ended(stage, "done", "it was there")
         return Ended("done")
-    publish(run / spec_of(stage), msgspec.json.format(msgspec.json.encode(as_content(stage))) + b"\n")
+    publish(run / spec_of(stage), specification)
     (run / outcome_of(stage)).unlink(missing_ok=True)  # of a time before
     note(run, stage, "begun")
     watcher.begun(stage, log)
@@ -78,6 +79,19 @@ def run_stage(run: Path, stage: Stage, lock: int, watcher: Watcher, stopped: Sto
     why = _died(code) if outcome is None else "was stopped by a signal of somebody else's"
     watcher.ended(stage, "failed", why)
     raise InfrastructureError(f"{stage.name} {why}", hint=hint)
+
+
+def _is_done(run: Path, stage: Stage, specification: bytes) -> bool:
+    """Whether what the stage makes is there, by its form or by what its process said when it ended."""
+    if not (run / stage.out).exists():
+        return False
+    if stage.spec.whole:
+        return True
+    try:
+        asked = (run / spec_of(stage)).read_bytes()
+        return asked == specification and isinstance(read_outcome(run / outcome_of(stage)), Done)
+    except (OSError, InfrastructureError):  # nothing can be said of a time before
+        return False
 
 
 def _died(code: int) -> str:
