@@ -8,7 +8,7 @@ import pytest
 
 from burnqed.core.errors import InputError
 from burnqed.policy.lengths import ESTIMATE, lengths
-from burnqed.policy.prompt import FORMATS, PromptSettings, example, prompt_text
+from burnqed.policy.prompt import FORMATS, PromptSettings, examples, prompt_text
 from burnqed.training.tokenizer import train_tokenizer
 
 STATES = [f"x : Nat\nh : {'x + ' * n}1 = {n}\n⊢ x ≤ {n}" for n in range(0, 60, 3)]
@@ -29,7 +29,9 @@ def test_a_pair_fits_where_it_makes_a_whole_example(tmp_path: Path, format: str)
         whole = len(made(prompt_text(FORMATS[format], state))["input_ids"]) <= settings.prompt_tokens
         assert (answer == "prompt_tokens") == (not whole)
         if whole:
-            assert (answer == "tactic_tokens") == (example(made, settings, state, tactic) is None)
+            assert (answer == "tactic_tokens") == (
+                next(examples(made, settings, [(state, tactic)])) is None
+            )
 
 
 def test_a_token_before_every_text_counts(tmp_path: Path) -> None:

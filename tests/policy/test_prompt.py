@@ -21,7 +21,7 @@ from burnqed.policy.prompt import (
     SETTINGS,
     PromptSettings,
     completion_ids,
-    example,
+    examples,
     prompt_ids,
     prompt_text,
     read_settings,
@@ -55,7 +55,7 @@ def bare(tokenizer: PreTrainedTokenizerFast, text: str) -> list[int]:
 @pytest.mark.parametrize("tactic", TACTICS)
 def test_what_is_trained_on_is_what_is_generated_from(kind: str, format: str, tactic: str) -> None:
     tokenizer, settings = TOKENIZERS[kind], PromptSettings(format, 400, 60)
-    found = example(tokenizer, settings, STATE, tactic)
+    found = next(examples(tokenizer, settings, [(STATE, tactic)]))
     assert found is not None
     prompt, completion = list(found.ids[: found.prompt_length]), list(found.ids[found.prompt_length :])
     assert prompt == prompt_ids(tokenizer, settings, STATE), "the search asks with these"
@@ -99,7 +99,7 @@ def test_an_end_token_is_no_start_token() -> None:
 @given(state=st.text(max_size=80), tactic=st.text(max_size=30))
 def test_nothing_merges_across_the_seam(kind: str, state: str, tactic: str) -> None:
     tokenizer, settings = TOKENIZERS[kind], PromptSettings("colons", 2000, 500)
-    found = example(tokenizer, settings, state, tactic)
+    found = next(examples(tokenizer, settings, [(state, tactic)]))
     assert found is not None
     assert list(found.ids[: found.prompt_length]) == prompt_ids(tokenizer, settings, state)
     assert found.ids[-1] == tokenizer.eos_token_id
@@ -119,7 +119,7 @@ def test_a_model_trained_on_an_example_generates_it(kind: Kind, tmp_path: Path) 
     """With the loss on the tokens from `prompt_length` on, and nothing else told to the model."""
     tokenizer, settings = TOKENIZERS[kind], PromptSettings("proofstep", 200, 40)
     model: Any = AutoModelForCausalLM.from_pretrained(tiny_llama(tmp_path, kind=kind))
-    found = example(tokenizer, settings, STATE, TACTICS[1])
+    found = next(examples(tokenizer, settings, [(STATE, TACTICS[1])]))
     assert found is not None
     ids = torch.tensor([found.ids])
     labels = ids.clone()
@@ -145,8 +145,14 @@ def test_a_model_trained_on_an_example_generates_it(kind: Kind, tmp_path: Path) 
 def test_a_tactic_that_is_too_long_is_no_example() -> None:
     tokenizer = TOKENIZERS["bytes"]
     length = len(completion_ids(tokenizer, TACTICS[1]))
-    assert example(tokenizer, PromptSettings("colons", 400, length), STATE, TACTICS[1]) is not None
-    assert example(tokenizer, PromptSettings("colons", 400, length - 1), STATE, TACTICS[1]) is None
+    assert (
+        next(examples(tokenizer, PromptSettings("colons", 400, length), [(STATE, TACTICS[1])]))
+        is not None
+    )
+    assert (
+        next(examples(tokenizer, PromptSettings("colons", 400, length - 1), [(STATE, TACTICS[1])]))
+        is None
+    )
 
 
 def test_a_tokenizer_without_an_end_is_refused() -> None:

@@ -8,7 +8,7 @@ token that counts in training is the first one that is sampled.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -148,6 +148,12 @@ class Tokenizer(Protocol):
     def __call__(self, text: str, *, add_special_tokens: bool) -> Any: ...
 
 
+class FastTokenizer(Tokenizer, Protocol):
+    """One that takes many texts at once."""
+
+    def __call__(self, text: str | list[str], *, add_special_tokens: bool) -> Any: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Example:
     """A state and its tactic as tokens; the loss is on the tokens from `prompt_length` on."""
@@ -182,25 +188,46 @@ def prompt_ids(tokenizer: Tokenizer, settings: PromptSettings, state: str) -> li
 
 def completion_ids(tokenizer: Tokenizer, tactic: str) -> list[int]:
     """The tactic as tokens, with the token that ends it."""
+    return [*_ids(tokenizer, tactic), _end(tokenizer)]
+
+
+def _end(tokenizer: Tokenizer) -> int:
     if tokenizer.eos_token_id is None:
         raise InputError(
             "the tokenizer has no end-of-sequence token, so no tactic could end",
             hint="set eos_token in tokenizer_config.json",
         )
-    return [*_ids(tokenizer, tactic), int(tokenizer.eos_token_id)]
+    return int(tokenizer.eos_token_id)
 
 
-def example(tokenizer: Tokenizer, settings: PromptSettings, state: str, tactic: str) -> Example | None:
-    """A training example; None when the tactic is longer than one may be."""
-    completion = completion_ids(tokenizer, tactic)
-    if len(completion) > settings.tactic_tokens:
-        return None
-    prompt = prompt_ids(tokenizer, settings, state)
-    return Example((*prompt, *completion), len(prompt))
+def examples(
+    tokenizer: FastTokenizer, settings: PromptSettings, pairs: Sequence[tuple[str, str]]
+) -> Iterator[Example | None]:
+    """A training example of each state and tactic; None when the tactic is longer than one may be.
+
+    Many at once, because a fast tokenizer uses all cores then.
+    """
+    format, start = settings.shape, start_ids(tokenizer)
+    prompts = _many(tokenizer, [prompt_text(format, state) for state, _ in pairs])
+    completions = _many(tokenizer, [tactic for _, tactic in pairs])
+    end = _end(tokenizer)
+    for (state, _), prompt, completion in zip(pairs, prompts, completions, strict=True):
+        if len(completion) >= settings.tactic_tokens:
+            yield None
+            continue
+        ids = [*start, *prompt]
+        if len(ids) > settings.prompt_tokens:
+            ids = prompt_ids(tokenizer, settings, state)
+        yield Example((*ids, *completion, end), len(ids))
 
 
 def _ids(tokenizer: Tokenizer, text: str) -> list[int]:
     return list(tokenizer(text, add_special_tokens=False)["input_ids"])
+
+
+def _many(tokenizer: FastTokenizer, texts: list[str]) -> list[list[int]]:
+    found: list[list[int]] = tokenizer(texts, add_special_tokens=False)["input_ids"] if texts else []
+    return found
 
 
 def start_ids(tokenizer: Tokenizer) -> list[int]:

@@ -13,11 +13,14 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from burnqed.policy.prompt import FORMATS, Example, PromptSettings, Tokenizer, example, tactic_of
+from burnqed.policy.prompt import FORMATS, Example, FastTokenizer, PromptSettings, examples, tactic_of
 from burnqed.training.pairs import Pair
 
 if TYPE_CHECKING:
     import torch
+
+
+_AT_ONCE = 1000  # pairs that are tokenised together
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +33,7 @@ class Encoded:
 
 
 def encode(
-    tokenizer: Tokenizer,
+    tokenizer: FastTokenizer,
     settings: PromptSettings,
     pairs: Sequence[Pair],
     on_one: Callable[[], None] = lambda: None,
@@ -41,21 +44,26 @@ def encode(
     """
     format = FORMATS[settings.format]
     made = []
-    for place, pair in enumerate(pairs):
-        if tactic_of(format, pair.tactic) == pair.tactic:
-            one = example(tokenizer, _shown(settings, pair), pair.state, pair.tactic)
-            if one is not None:
-                made.append((place, one))
-        on_one()
+    for begin in range(0, len(pairs), _AT_ONCE):
+        some = list(enumerate(pairs[begin : begin + _AT_ONCE], begin))
+        said = [(at, pair) for at, pair in some if tactic_of(format, pair.tactic) == pair.tactic]
+        # The tag is in the prompt's shape, so pairs of one tag are tokenised together.
+        for dialect in dict.fromkeys(_dialect(settings, pair) for _, pair in said):
+            alike = [(at, pair) for at, pair in said if _dialect(settings, pair) == dialect]
+            texts = [(pair.state, pair.tactic) for _, pair in alike]
+            found = examples(tokenizer, replace(settings, dialect=dialect), texts)
+            made += [(at, one) for (at, _), one in zip(alike, found, strict=True) if one is not None]
+        for _ in some:
+            on_one()
+    made.sort(key=lambda placed: placed[0])
     return Encoded(
         tuple(one for _, one in made), tuple(place for place, _ in made), len(pairs) - len(made)
     )
 
 
-def _shown(settings: PromptSettings, pair: Pair) -> PromptSettings:
+def _dialect(settings: PromptSettings, pair: Pair) -> str:
     """A model that is shown a tag is shown each pair's own."""
-    told = settings.dialect and pair.dialect
-    return replace(settings, dialect=pair.dialect) if told else settings
+    return pair.dialect if settings.dialect and pair.dialect else settings.dialect
 
 
 def tactic_tokens(examples: Sequence[Example]) -> int:
