@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from burnqed.core.guard import TOKEN
 from burnqed.lean.process import LaunchSpec
 from tests.cli.in_process import burn_qed
 from tests.web import samples
@@ -36,8 +39,11 @@ def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], str
             process.kill()
 
 
-def get(url: str, path: str) -> Any:
-    with urllib.request.urlopen(f"{url}{path}", timeout=30) as answer:
+def get(url: str, path: str, token: str = "") -> Any:
+    asked = urllib.request.Request(
+        f"{url}{path}", headers={"Authorization": f"Bearer {token}"} if token else {}
+    )
+    with urllib.request.urlopen(asked, timeout=30) as answer:
         return json.load(answer)
 
 
@@ -64,16 +70,20 @@ def test_the_line_says_where_and_what(tmp_path: Path) -> None:
         assert line.endswith(f"shows 1 run in {tmp_path / 'only'}\n")
 
 
-def test_a_host_that_others_reach_is_warned_of(tmp_path: Path) -> None:
+def test_a_host_that_others_reach_needs_a_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     samples.write_search(tmp_path / "only", ())
-    with serving(tmp_path, "--port", "0", "--host", "0.0.0.0") as (process, line):
-        assert line.startswith("http://0.0.0.0:")
-        process.terminate()
-        assert process.wait(30) == 143
-        assert process.stderr is not None
-        told = process.stderr.read()
-    assert told.startswith("warning: every machine that reaches http://0.0.0.0:")
-    assert "no password" in told
+    monkeypatch.delenv(TOKEN, raising=False)
+    told = burn_qed("web", tmp_path, "--port", "0", "--host", "0.0.0.0", code=2).stderr
+    assert "needs a token in BURN_QED_TOKEN" in told
+    monkeypatch.setenv(TOKEN, "0123456789abcdef0123456789abcdef")
+    with serving(tmp_path, "--port", "0", "--host", "0.0.0.0") as (_, line):
+        url = line.split()[0]
+        assert url.startswith("http://0.0.0.0:")
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            get(url, "/api/runs")
+        assert len(get(url, "/api/runs", os.environ[TOKEN])["runs"]) == 1
 
 
 def test_what_is_wrong_is_told(tmp_path: Path) -> None:
