@@ -101,14 +101,15 @@ def test_a_search_with_lean_can_be_looked_at(tmp_path: Path, lean_launch: Launch
     conjunction = "∀ p q : Prop, p → q → p ∧ q ∧ p"
     theorems = [
         {"name": "both", "statement": conjunction},
-        {"name": "wrong", "statement": "∀ n : Nat, n = n + 1"},
+        {"name": "wrong", "statement": "∀ p q : Prop, p ∨ q → p ∧ q"},
     ]
     index.write_text(json.dumps({"name": "two", "theorems": theorems}))
-    small = ("--policy", "portfolio", "--nodes", "6", "--candidates", "6", "--workers", "1")
-    burn_qed("search", index, "--out", tmp_path / "run", *small)
+    small = ("--policy", "portfolio", "--candidates", "6", "--workers", "1")
+    burn_qed("search", index, "--out", tmp_path / "run", *small, "--nodes", "6")
+    burn_qed("search", index, "--out", tmp_path / "short", *small, "--nodes", "2")
     with serving(tmp_path, "--port", "0", "--json") as (_, line):
         url = json.loads(line)["url"]
-        (run,) = get(url, "/api/runs")["runs"]
+        run, short = get(url, "/api/runs")["runs"]
         assert run["state"] == "done"
         both, wrong = get(url, f"/api/runs/{run['id']}/theorems")["lines"]
         assert (both["outcome"], wrong["outcome"]) == ("proved", "exhausted")
@@ -121,3 +122,7 @@ def test_a_search_with_lean_can_be_looked_at(tmp_path: Path, lean_launch: Launch
         assert conjunction in proof
         refused = get(url, f"/api/runs/{run['id']}/theorems/{wrong['id']}/state?node=0")["tried"]
         assert any(one["outcome"] == "rejected" and one["answer"] for one in refused)
+        path = f"/api/runs/{run['id']}/theorems/{wrong['id']}"
+        found = get(url, f"{path}/parting?against={short['id']}")
+        assert (found["kind"], found["alike"]) == ("end", 2), "Lean says the same in two processes"
+        assert "the search there was over: it found no proof (nodes)" in found["why"][1][0][1]
