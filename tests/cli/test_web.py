@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import socket
 import subprocess
 import sys
+import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -15,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from burnqed.core.guard import TOKEN
 from burnqed.lean.process import LaunchSpec
 from tests.cli.in_process import burn_qed
 from tests.web import samples
@@ -36,8 +39,11 @@ def serving(*arguments: str | Path) -> Iterator[tuple[subprocess.Popen[str], str
             process.kill()
 
 
-def get(url: str, path: str) -> Any:
-    with urllib.request.urlopen(f"{url}{path}", timeout=30) as answer:
+def get(url: str, path: str, token: str = "") -> Any:
+    asked = urllib.request.Request(
+        f"{url}{path}", headers={"Authorization": f"Bearer {token}"} if token else {}
+    )
+    with urllib.request.urlopen(asked, timeout=30) as answer:
         return json.load(answer)
 
 
@@ -64,16 +70,20 @@ def test_the_line_says_where_and_what(tmp_path: Path) -> None:
         assert line.endswith(f"shows 1 run in {tmp_path / 'only'}\n")
 
 
-def test_a_host_that_others_reach_is_warned_of(tmp_path: Path) -> None:
+def test_a_host_that_others_reach_needs_a_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     samples.write_search(tmp_path / "only", ())
-    with serving(tmp_path, "--port", "0", "--host", "0.0.0.0") as (process, line):
-        assert line.startswith("http://0.0.0.0:")
-        process.terminate()
-        assert process.wait(30) == 143
-        assert process.stderr is not None
-        told = process.stderr.read()
-    assert told.startswith("warning: every machine that reaches http://0.0.0.0:")
-    assert "no password" in told
+    monkeypatch.delenv(TOKEN, raising=False)
+    told = burn_qed("web", tmp_path, "--port", "0", "--host", "0.0.0.0", code=2).stderr
+    assert "needs a token in BURN_QED_TOKEN" in told
+    monkeypatch.setenv(TOKEN, "0123456789abcdef0123456789abcdef")
+    with serving(tmp_path, "--port", "0", "--host", "0.0.0.0") as (_, line):
+        url = line.split()[0]
+        assert url.startswith("http://0.0.0.0:")
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            get(url, "/api/runs")
+        assert len(get(url, "/api/runs", os.environ[TOKEN])["runs"]) == 1
 
 
 def test_what_is_wrong_is_told(tmp_path: Path) -> None:
@@ -91,14 +101,15 @@ def test_a_search_with_lean_can_be_looked_at(tmp_path: Path, lean_launch: Launch
     conjunction = "∀ p q : Prop, p → q → p ∧ q ∧ p"
     theorems = [
         {"name": "both", "statement": conjunction},
-        {"name": "wrong", "statement": "∀ n : Nat, n = n + 1"},
+        {"name": "wrong", "statement": "∀ p q : Prop, p ∨ q → p ∧ q"},
     ]
     index.write_text(json.dumps({"name": "two", "theorems": theorems}))
-    small = ("--policy", "portfolio", "--nodes", "6", "--candidates", "6", "--workers", "1")
-    burn_qed("search", index, "--out", tmp_path / "run", *small)
+    small = ("--policy", "portfolio", "--candidates", "6", "--workers", "1")
+    burn_qed("search", index, "--out", tmp_path / "run", *small, "--nodes", "6")
+    burn_qed("search", index, "--out", tmp_path / "short", *small, "--nodes", "2")
     with serving(tmp_path, "--port", "0", "--json") as (_, line):
         url = json.loads(line)["url"]
-        (run,) = get(url, "/api/runs")["runs"]
+        run, short = get(url, "/api/runs")["runs"]
         assert run["state"] == "done"
         both, wrong = get(url, f"/api/runs/{run['id']}/theorems")["lines"]
         assert (both["outcome"], wrong["outcome"]) == ("proved", "exhausted")
@@ -111,3 +122,7 @@ def test_a_search_with_lean_can_be_looked_at(tmp_path: Path, lean_launch: Launch
         assert conjunction in proof
         refused = get(url, f"/api/runs/{run['id']}/theorems/{wrong['id']}/state?node=0")["tried"]
         assert any(one["outcome"] == "rejected" and one["answer"] for one in refused)
+        path = f"/api/runs/{run['id']}/theorems/{wrong['id']}"
+        found = get(url, f"{path}/parting?against={short['id']}")
+        assert (found["kind"], found["alike"]) == ("end", 2), "Lean says the same in two processes"
+        assert "the search there was over: it found no proof (nodes)" in found["why"][1][0][1]

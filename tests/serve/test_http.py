@@ -21,7 +21,7 @@ from burnqed.core.errors import (
     StatementError,
 )
 from burnqed.core.guard import Guard
-from burnqed.serve import bodies, server
+from burnqed.serve import bodies, patience
 from tests.serve.servers import Client, Scripted, serving, until
 
 TEXT = "∀ n : Nat, n + 0 = n"
@@ -292,7 +292,7 @@ async def test_a_slow_body_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("sent", [b"", b"POST /prove HTTP/1.1\r\nHost: local"])
 async def test_a_slow_head_is_cut_off(monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
-    monkeypatch.setattr(server, "PATIENCE", 0.2)
+    monkeypatch.setattr(patience, "PATIENCE", 0.2)
     async with serving(Scripted()) as (client, _):
         reader, writer = await _connected(client)
         writer.write(sent)
@@ -301,7 +301,7 @@ async def test_a_slow_head_is_cut_off(monkeypatch: pytest.MonkeyPatch, sent: byt
 
 
 async def test_who_waits_for_an_answer_is_not_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "PATIENCE", 0.05)
+    monkeypatch.setattr(patience, "PATIENCE", 0.05)
     engine = Scripted()
     engine.go.clear()
     async with serving(engine) as (client, _):
@@ -312,7 +312,7 @@ async def test_who_waits_for_an_answer_is_not_cut_off(monkeypatch: pytest.Monkey
 
 
 async def test_who_takes_no_answer_is_cut_off(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(server, "PATIENCE", 0.2)
+    monkeypatch.setattr(patience, "PATIENCE", 0.2)
     engine = Scripted(lambda _: InputError("x" * 30_000_000))
     async with serving(engine) as (client, _):
         reader, writer = await _connected(client)

@@ -7,6 +7,7 @@ import re
 import shutil
 import socket
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ import pytest
 from starlette.testclient import TestClient
 
 from burnqed.core.guard import Guard
+from burnqed.serve import patience
 from burnqed.web.app import app_of
 from burnqed.web.pages import Home, pages
 from burnqed.web.server import WebServer
@@ -291,3 +293,14 @@ def test_the_server_serves_until_it_is_closed(root: Path) -> None:
         assert raw(server, "/api/runs")[0] == 200
     with pytest.raises(OSError, match="refused"):
         raw(server, "/api/runs")
+
+
+@pytest.mark.parametrize("sent", [b"", b"GET /api/runs HTTP/1.1\r\nHost: local"])
+def test_a_slow_client_is_cut_off(root: Path, monkeypatch: pytest.MonkeyPatch, sent: bytes) -> None:
+    monkeypatch.setattr(patience, "PATIENCE", 0.2)
+    with WebServer(root) as server:
+        host, port = server.url.removeprefix("http://").split(":")
+        with socket.create_connection((host, int(port)), timeout=20) as connection:
+            connection.sendall(sent)
+            with suppress(ConnectionResetError):
+                assert connection.recv(1000) == b""

@@ -20,7 +20,9 @@ from burnqed.web.server import WebServer
 from tests.web import samples
 from tests.web.conftest import watched
 from tests.web.loops import Loop
+from tests.web.test_page import sound
 
+SECRET = "0123456789abcdef0123456789abcdef"
 BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 
 
@@ -73,6 +75,33 @@ def test_a_page_that_nobody_sees_asks_for_nothing(page: Page, tmp_path: Path) ->
     assert page.get_by_role("row").count() == 0
     page.evaluate(f"delete document.hidden; {look}")
     expect(page.get_by_role("row", name=re.compile("^run"))).to_be_visible()
+
+
+def test_a_token_is_asked_for_once_and_the_page_lives(chromium: Browser, tmp_path: Path) -> None:
+    samples.write_search(tmp_path / "run", samples.THEOREMS[:1])
+    with WebServer(tmp_path, token=SECRET) as server, watched(chromium, server.url) as page:
+        page.goto("/")
+        field = page.get_by_role("textbox", name="Token")
+        expect(field).to_be_focused()
+        assert page.get_by_role("row").count() == 0
+        sound(page)
+        page.keyboard.type("0" * 32)
+        page.keyboard.press("Enter")
+        expect(page.get_by_role("dialog").get_by_role("alert")).to_have_text("This token is wrong.")
+        page.keyboard.type(SECRET)
+        page.keyboard.press("Enter")
+        page.get_by_role("link", name="run").click()
+        expect(page.get_by_role("row", name=re.compile("^And.both"))).to_be_visible()
+        samples.write_attempt(tmp_path / "run", samples.THEOREMS[1:2])
+        expect(page.get_by_role("row", name=re.compile("^Not.provable"))).to_be_visible()
+        page.get_by_role("link", name="And.both").click()  # asks for three things at once
+        expect(page.get_by_role("heading", name="State 0")).to_be_visible()
+        expect(page.get_by_role("dialog")).to_have_count(0)
+        page.reload()
+        expect(field).to_be_focused()
+        page.keyboard.press("Escape")
+        expect(page.get_by_role("alert")).to_contain_text("this server wants its token")
+        expect(page.get_by_role("dialog")).to_have_count(0)
 
 
 def test_a_loop_goes_from_stage_to_stage(page: Page, tmp_path: Path) -> None:

@@ -397,7 +397,7 @@ def test_a_token_is_asked_for_and_kept_in_memory(chromium: Browser) -> None:
         page.goto("/")
         expect(button(page, "Prove")).to_be_enabled()
         prove(page, SWAP)
-        dialog = page.get_by_role("dialog", name="This prover wants its token")
+        dialog = page.get_by_role("dialog", name="This server wants its token")
         expect(page.get_by_role("textbox", name="Token")).to_be_focused()
         sound(page)
         for wrong in ("wrong", "ünlesbar"):

@@ -12,7 +12,6 @@ import hmac
 import ipaddress
 import os
 import re
-import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -67,24 +66,25 @@ def token_from_environment(*, needed: bool) -> str | None:
 class Guard:
     """Which requests a server answers.
 
-    `local`: it listens for this machine only. With a token, who asks must have it. `host` is the name
-    that it was told to listen on.
+    `local`: it listens for this machine only. With a token, who asks must have it; a server that others
+    reach has one.
     """
 
     local: bool
     token: str | None = None
-    host: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.local and self.token is None:
+            raise ValueError("a server that other machines reach needs a token")
 
     def meet(self, headers: Mapping[str, str], *, open: bool = False) -> None:
         """Raises `NotWelcome`. `headers` have small letters. What is `open` needs no token, and a link
         on another site may lead there."""
         host = headers.get("host", "").lower()
         if not self._is_ours(_name(host)):
-            where = "the names of this machine" if self.local else "its own name and addresses"
             raise NotWelcome(
-                403, f"this server answers to {where} only", "WrongHost",
-                "ask http://localhost:PORT or http://127.0.0.1:PORT" if self.local else
-                "use its address, or the name in its --host",
+                403, "this server answers to the names of this machine only", "WrongHost",
+                "ask http://localhost:PORT or http://127.0.0.1:PORT",
             )  # fmt: skip
         origin = headers.get("origin")
         # Before a server that others reach there may be a proxy that encrypts.
@@ -101,15 +101,14 @@ class Guard:
         """Only names can be pointed at somebody else's machine, addresses cannot."""
         if not name:
             return False
-        if not self.local and self.token is not None:
+        if not self.local:
             return True  # a page that leads here by a name of its own does not have the token
-        if name in ("localhost", self.host.lower()):
+        if name == "localhost":
             return True
         try:
-            address = ipaddress.ip_address(name.strip("[]"))
+            return ipaddress.ip_address(name.strip("[]")).is_loopback
         except ValueError:
-            return not self.local and name == socket.gethostname().lower()
-        return address.is_loopback or not self.local
+            return False
 
     def _know(self, given: str) -> None:
         if self.token is None:

@@ -32,13 +32,18 @@ def key_of(goals: Sequence[Goal]) -> Key:
     if len(goals) == 1:
         return _key_of_goal(goals[0])
     # Coupled goals: unchanged, except for the numbers of their metavariables.
+    return Key(renumbered("\n\n".join(goal.text for goal in goals)))
+
+
+def renumbered(text: str) -> str:
+    """The text with its metavariables numbered as they come: Lean numbers them anew in each process."""
     seen: dict[str, str] = {}
 
     def number(match: re.Match[str]) -> str:
         word = match.group()
         return seen.setdefault(word, f"?{len(seen)}") if word.startswith("?") else word
 
-    return Key("\n\n".join(_WORD.sub(number, goal.text) for goal in goals))
+    return _WORD.sub(number, text)
 
 
 def bridge(goals: Sequence[Goal], mine: Key, other: Key) -> str:

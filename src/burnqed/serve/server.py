@@ -11,7 +11,6 @@ from typing import Any, Protocol
 
 import uvicorn
 from starlette.types import ASGIApp
-from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from burnqed.core.guard import Guard
 from burnqed.core.listening import is_local, url_of
@@ -19,8 +18,8 @@ from burnqed.serve.answers import Health
 from burnqed.serve.config import ServeConfig
 from burnqed.serve.engine import Engine
 from burnqed.serve.http import Api
+from burnqed.serve.patience import Patient
 
-PATIENCE = 15.0  # seconds in which a client must send its next request's head, or take some bytes
 _CONNECTIONS = 2000
 _FILES = 4096  # that may be open: connections, and the pipes of Leans
 _LAST_WORDS = 5  # seconds for answers that are on their way when the server stops
@@ -56,7 +55,7 @@ async def answering(
     _allow_files()
     http = _Http(
         uvicorn.Config(
-            service.app(), http=_Patient, interface="asgi3", ws="none", lifespan="off",
+            service.app(), http=Patient, interface="asgi3", ws="none", lifespan="off",
             log_config=None, access_log=False, log_level="critical",  # errors go to the client
             limit_concurrency=connections, timeout_graceful_shutdown=_LAST_WORDS, server_header=False,
         )
@@ -105,33 +104,3 @@ class _Http(uvicorn.Server):
     def capture_signals(self) -> Iterator[None]:
         """Leave the signals to the command."""
         yield
-
-
-class _Patient(H11Protocol):
-    """A connection that ends when its client neither asks nor takes what it asked for."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self._look: asyncio.TimerHandle | None = None
-        self._seen: tuple[Any, int] = (None, 0)  # at the last look: its request, bytes not yet taken
-
-    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        super().connection_made(transport)
-        self._look = self.loop.call_later(PATIENCE, self._judge)
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        if self._look is not None:
-            self._look.cancel()
-        super().connection_lost(exc)
-
-    def _judge(self) -> None:
-        """Every so often: has the client done what it should since the last look?"""
-        cycle, untaken = self.cycle, self.transport.get_write_buffer_size()
-        before, left = self._seen
-        takes_nothing = untaken >= left > 0
-        asks_nothing = cycle is before and (cycle is None or cycle.response_complete) and not untaken
-        if takes_nothing or asks_nothing:
-            self.transport.abort()
-        else:
-            self._seen = (cycle, untaken)
-            self._look = self.loop.call_later(PATIENCE, self._judge)

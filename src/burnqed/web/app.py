@@ -7,10 +7,12 @@
     GET …/THEOREM/tree                         its search tree
     GET …/THEOREM/state?node=N                 a state of it, and what was tried there
     GET …/THEOREM/find?q=TEXT                  the states where a text occurs
+    GET …/THEOREM/parting?against=RUN          where the tree parts from that of another run
 
 `/api/live` and `/api/live/RUN` are the first two as server-sent events: the same answer again whenever
 it changes. RUN and THEOREM are ids from the lists; no path is ever taken from a URL. `?attempt=K`
-chooses one of several attempts. A request that gets no answer gets {"error": …, "hint": …}.
+chooses one of several attempts, `?there=K` one of the other run's. A request that gets no answer gets
+{"error": …, "hint": …}.
 """
 
 from __future__ import annotations
@@ -37,8 +39,10 @@ from burnqed.web.attempts import Attempt
 from burnqed.web.live import stream
 from burnqed.web.overview import overview
 from burnqed.web.pages import pages
+from burnqed.web.parting import parting
 from burnqed.web.progress import so_far
 from burnqed.web.runs import Found, Run, find_runs
+from burnqed.web.sides import Side
 from burnqed.web.theorems import list_theorems, set_of
 
 LONGEST_QUERY = 200  # characters that are searched for
@@ -59,6 +63,7 @@ def app_of(root: Path, guard: Guard) -> Starlette:
         Route(f"{theorem}/tree", shown.of_attempt(lambda attempt, _: attempts.tree(attempt))),
         Route(f"{theorem}/state", shown.of_attempt(_state)),
         Route(f"{theorem}/find", shown.of_attempt(_matches)),
+        Route(f"{theorem}/parting", shown.of_attempt(shown.parting)),
         *(Route(path, _serving(content, kind)) for path, (content, kind) in files.items()),
     ]
     app = Starlette(
@@ -98,15 +103,21 @@ class _Shown:
         """An answer about the attempt that a request names."""
 
         def answered(request: Request) -> Response:
-            number = _number(request, "attempt") if "attempt" in request.query_params else None
-            attempt = attempts.find_attempt(
-                self.find(_wanted(request)), request.path_params["theorem"], number
-            )
-            if attempt is None:
-                raise HTTPException(404, "the run has no such theorem, or no such attempt at it")
-            return _json(answer(attempt, request))
+            return _json(answer(self._attempt(_wanted(request), "attempt", request), request))
 
         return answered
+
+    def parting(self, here: Attempt, request: Request) -> dict[str, Any]:
+        there = self._attempt(request.query_params.get("against", ""), "there", request)
+        return asdict(parting(Side(here.record, here.rows), Side(there.record, there.rows)))
+
+    def _attempt(self, run: str, key: str, request: Request) -> Attempt:
+        """The attempt of a run at the theorem of a request; `key` says where its number stands."""
+        number = _number(request, key) if key in request.query_params else None
+        attempt = attempts.find_attempt(self.find(run), request.path_params["theorem"], number)
+        if attempt is None:
+            raise HTTPException(404, "the run has no such theorem, or no such attempt at it")
+        return attempt
 
     def find(self, wanted: str) -> Run:
         run = self._found.runs.get(wanted)

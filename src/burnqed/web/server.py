@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import threading
 from pathlib import Path
 from typing import Self
@@ -10,22 +11,27 @@ import uvicorn
 
 from burnqed.core.guard import Guard
 from burnqed.core.listening import is_local, listen, url_of
+from burnqed.serve.patience import Patient
 from burnqed.web.app import app_of
 from burnqed.web.runs import find_runs
 
 
 class WebServer:
-    """It listens from the start, in a thread of its own."""
+    """It answers from the start, in a thread of its own, and takes the socket over.
 
-    def __init__(self, root: Path, host: str = "127.0.0.1", port: int = 0) -> None:
+    Without a socket it takes a free port of this machine.
+    """
+
+    def __init__(
+        self, root: Path, listening: socket.socket | None = None, token: str | None = None
+    ) -> None:
         self.runs = len(find_runs(root).runs)  # a folder that is not there is refused here
-        self._socket = listen(host, port)
+        self._socket = listening or listen("127.0.0.1", 0)
         self.url = url_of(self._socket)
-        self.is_local = is_local(self._socket)
         config = uvicorn.Config(
-            app_of(root, Guard(self.is_local, host=host)), http="h11", ws="none", lifespan="off",
+            app_of(root, Guard(is_local(self._socket), token)), http=Patient, ws="none", lifespan="off",
             log_config=None, access_log=False, log_level="critical", server_header=False,
-            limit_concurrency=256, timeout_keep_alive=30,
+            limit_concurrency=256,
         )  # fmt: skip
         self._http = uvicorn.Server(config)
         self._thread = threading.Thread(

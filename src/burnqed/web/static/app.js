@@ -1,5 +1,6 @@
 // The page: one view at a time, chosen by what follows # in the address.
 
+import { besideView } from "./beside.js";
 import { fill, h, say, visible } from "./dom.js";
 import { runsView } from "./runs.js";
 import { runView } from "./run.js";
@@ -9,6 +10,7 @@ const VIEWS = [
   [/^$/, runsView],
   [/^run\/([0-9a-f]{16})$/, runView],
   [/^run\/([0-9a-f]{16})\/theorem\/([0-9a-f]{16})(?:\/attempt\/(\d{1,6}))?$/, theoremView],
+  [/^run\/([0-9a-f]{16})\/theorem\/([0-9a-f]{16})\/beside\/([0-9a-f]{16})$/, besideView],
 ];
 
 const place = document.getElementById("view");

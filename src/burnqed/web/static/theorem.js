@@ -3,6 +3,7 @@
 import { ask } from "./api.js";
 import { block } from "./block.js";
 import { h } from "./dom.js";
+import { besideLink } from "./links.js";
 import { outcomeMark } from "./theorems.js";
 import { TreeView } from "./tree/view.js";
 import { count, seconds } from "./words.js";
@@ -30,7 +31,7 @@ export async function theoremView(run, theorem, attempt, { signal }) {
         h("span", {}, `${count(about.nodes)} nodes`), h("span", {}, `${count(about.steps)} tactics tried`),
         h("span", {}, `search ${seconds(about.seconds)}, judge ${seconds(about.judge_seconds)}`),
         about.leak_rule && h("span", {}, `leak rule: ${about.leak_rule}`)),
-      about.attempts.length > 1 && attempts(about, link),
+      about.attempts.length > 1 && attempts(about, run, theorem),
       about.detail && h("p", { class: "problem" }, about.detail),
       about.statement.length > 0 && block(about.stated ? "Statement" : "First goal", about.statement),
       about.proof.length > 0 && [block("Proof", about.proof), axioms(about)],
@@ -39,9 +40,11 @@ export async function theoremView(run, theorem, attempt, { signal }) {
   };
 }
 
-function attempts(about, link) {
+function attempts(about, run, theorem) {
+  const other = about.attempts.find((one) => one !== about.attempt);
   return h("nav", { class: "choices", "aria-label": "Attempts" }, about.attempts.map((one) =>
-    h("a", { href: `${link}/attempt/${one}`, "aria-current": one === about.attempt ? "page" : null }, `attempt ${one}`)));
+    h("a", { href: `#/run/${run}/theorem/${theorem}/attempt/${one}`, "aria-current": one === about.attempt ? "page" : null }, `attempt ${one}`)),
+  h("a", { href: besideLink(run, theorem, run, { attempt: about.attempt, there: other }) }, "two attempts side by side"));
 }
 
 function axioms(about) {

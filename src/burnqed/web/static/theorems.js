@@ -2,12 +2,16 @@
 
 import { ask } from "./api.js";
 import { fill, h, refill, table } from "./dom.js";
+import { besideLink } from "./links.js";
 import { inside } from "./runs.js";
 import { count, seconds, several } from "./words.js";
 
 const AT_ONCE = 200; // rows; a button shows more
 const OUTCOMES = { proved: ["✓", "proved"], exhausted: ["–", "not found"], error: ["!", "error"] };
-const CHANGES = { new: "proved here only", lost: "proved there only", undecided: "undecided: an error", absent: "not in that run" };
+const CHANGES = {
+  new: "proved here only", lost: "proved there only", cheaper: "cheaper here", dearer: "cheaper there",
+  undecided: "undecided: an error", absent: "not in that run",
+};
 
 /** Only what the judge accepted is proved. An error says nothing about the theorem. */
 export function outcomeMark(outcome, reason) {
@@ -106,7 +110,9 @@ export class Theorems {
     const other = this.#there.get(line.name);
     if (!other) return "absent";
     if (line.outcome === "error" || other.outcome === "error") return "undecided";
-    return line.outcome === other.outcome ? "same" : line.outcome === "proved" ? "new" : "lost";
+    if (line.outcome !== other.outcome) return line.outcome === "proved" ? "new" : "lost";
+    if (line.outcome !== "proved" || line.nodes === other.nodes) return "same";
+    return line.nodes < other.nodes ? "cheaper" : "dearer";
   }
 
   #name(id) {
@@ -133,6 +139,8 @@ export class Theorems {
       if (only) told.push(`${count(only)} in that run only`);
       const sets = new Set([...this.#lines.map((line) => line.run), this.chosen.against].map((id) => this.#runs.get(id)?.checksum));
       if (sets.size > 1) told.push("the theorem sets differ, so theorems are matched by name");
+      const [mine, yours] = [this.#run, this.chosen.against].map((id) => this.#runs.get(id)?.nodes);
+      if (mine !== yours && [mine, yours].every(Number.isInteger)) told.push(`at most ${count(mine)} nodes here, ${count(yours)} there`);
     }
     if (this.problem) told.push(this.problem);
     const text = told.join("; ");
@@ -151,13 +159,15 @@ export class Theorems {
     const parts = some("group"), runs = this.#lines.some((line) => line.run !== this.#run);
     const there = this.#there && this.#name(this.chosen.against);
     const columns = [["Theorem", ""], runs && ["Run", ""], parts && ["Part", ""], ["Outcome", ""], there && [`In ${there}`, ""],
-      ["Nodes", "n"], ["Tactics", "n"], ["Time", "n"], ["Steps of the proof", "n"]].filter(Boolean);
+      ["Nodes", "n"], there && ["Nodes there", "n"], ["Tactics", "n"], ["Time", "n"], ["Steps of the proof", "n"]].filter(Boolean);
     const name = (line) => line.attempt === null
       ? h("bdi", { title: "no attempt at it was kept" }, line.name)
       : h("a", { href: `#/run/${line.run}/theorem/${line.id}` }, h("bdi", {}, line.name));
     const other = (line) => {
       const one = this.#there.get(line.name), change = one && this.#change(line);
-      return one ? [outcomeMark(one.outcome, one.reason), change in CHANGES && h("small", {}, ` ${CHANGES[change]}`)] : "–";
+      if (!one) return "–";
+      return [outcomeMark(one.outcome, one.reason), change in CHANGES && h("small", {}, ` ${CHANGES[change]}`),
+        line.attempt !== null && one.attempt !== null && [" ", h("a", { href: besideLink(line.run, line.id, one.run) }, "both trees")]];
     };
     return table("Theorems", columns, lines.map((line) => h("tr", {},
       h("th", { scope: "row" }, name(line)),
@@ -166,7 +176,8 @@ export class Theorems {
       h("td", {}, outcomeMark(line.outcome, line.reason),
         line.attempts > 1 && h("small", {}, ` in ${line.successes} of ${line.attempts} attempts`)),
       there && h("td", {}, other(line)),
-      h("td", { class: "n" }, count(line.nodes)), h("td", { class: "n" }, count(line.steps)),
+      h("td", { class: "n" }, count(line.nodes)),
+      there && h("td", { class: "n" }, count(this.#there.get(line.name)?.nodes)), h("td", { class: "n" }, count(line.steps)),
       h("td", { class: "n" }, seconds(line.seconds)),
       h("td", { class: "n" }, line.proof_steps ? count(line.proof_steps) : "–"))));
   }

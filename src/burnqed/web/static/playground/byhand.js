@@ -1,10 +1,10 @@
 // A proof by hand: tactics on the left, the goals that remain on the right.
 
+import { send } from "../api.js";
 import { block } from "../block.js";
 import { fill, h, say } from "../dom.js";
 import { several } from "../words.js";
 import { axioms } from "./answer.js";
-import { send } from "./prover.js";
 import { writeSymbols } from "./symbols.js";
 
 export class ByHand {

@@ -1,12 +1,13 @@
 // The playground: a text is proved, or stepped through by hand, by the prover that serves this page.
 
+import { send } from "../api.js";
 import { fill, h, say } from "../dom.js";
 import { TreeView } from "../tree/view.js";
 import { count, seconds, several } from "../words.js";
 import { described } from "./answer.js";
 import { ByHand } from "./byhand.js";
 import { Growing } from "./growing.js";
-import { health, prove, send } from "./prover.js";
+import { health, prove } from "./prover.js";
 import { writeSymbols } from "./symbols.js";
 
 const EXAMPLES = [

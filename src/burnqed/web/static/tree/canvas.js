@@ -22,7 +22,7 @@ export class Picture {
   readColours() {
     const style = getComputedStyle(document.documentElement);
     for (const name of ["paper", "ink", "muted", "line", "wash", "focus", "proved", "proved-wash", "match",
-      "exhausted", "exhausted-wash", "error"]) this.colours[name] = style.getPropertyValue(`--${name}`).trim();
+      "exhausted", "exhausted-wash", "error", "parts"]) this.colours[name] = style.getPropertyValue(`--${name}`).trim();
   }
 
   resize() {
@@ -180,15 +180,21 @@ export class Picture {
 
   #rings(item, scene, x, y, width, height) {
     const { context: c, colours } = this;
-    const ring = (colour, by) => {
+    const ring = (colour, by, wide = 2.5) => {
       c.beginPath();
       c.roundRect(x - by, y - by, width + 2 * by, height + 2 * by, 8 + by);
-      c.lineWidth = 2.5;
+      c.lineWidth = wide;
       c.strokeStyle = colour;
       c.stroke();
     };
     if (item.edge === null && scene.matches.has(item.node.id)) ring(colours.match, 3);
     if (item === scene.selected) ring(colours.focus, 6);
+    if (item.edge === null && item.node.id === scene.parts) {
+      ring(colours.parts, 10, Math.max(3, 3 / this.scale)); // seen from afar, too
+      c.fillStyle = colours.parts;
+      c.font = "bold 11px system-ui, sans-serif";
+      c.fillText("≠ they part here", x, y - 20);
+    }
   }
 
   /** A folded item ends in a sign that there is more. */

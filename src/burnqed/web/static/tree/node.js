@@ -4,19 +4,20 @@ import { h, lean, refill } from "../dom.js";
 import { count, decimal, seconds, several } from "../words.js";
 import { STATUS, statusAt } from "./layout.js";
 
-const RESULTS = {
+export const RESULTS = {
   closed: ["✓", "closed"], advanced: ["→", "goals remain"], rejected: ["✗", "rejected"],
   timeout: ["◔", "timed out"], lost: ["?", "Lean was lost"],
 };
 
-/** Fills the panel. `go` shows another node; `tactic` is the one that was chosen, if one was. */
-export async function showNode(panel, source, { node, tactic, moment }, go, signal) {
+/** Fills the panel. `go` shows another node; `tactic` is the one that was chosen, if one was; `where` ends the
+ * names of parts that two panels on a page both have. */
+export async function showNode(panel, source, { node, tactic, moment, where }, go, signal) {
   panel.setAttribute("aria-busy", "true");
   let content;
   try {
     const state = await source.state(node.id, signal);
     if (signal.aborted) return;
-    content = described(state, node, tactic, moment, go);
+    content = described(state, node, tactic, moment, where, go);
   } catch (error) {
     if (error.name === "AbortError") return;
     content = h("p", { class: "problem", role: "alert" }, error.message);
@@ -25,7 +26,7 @@ export async function showNode(panel, source, { node, tactic, moment }, go, sign
   panel.removeAttribute("aria-busy");
 }
 
-function described(state, node, tactic, moment, go) {
+function described(state, node, tactic, moment, where, go) {
   const [mark, meaning] = STATUS[statusAt(node, moment)];
   const facts = [
     ["depth", count(node.depth)],
@@ -43,11 +44,11 @@ function described(state, node, tactic, moment, go) {
     state.goals.length > 0
       ? state.goals.map((goal, i) => [
         state.goals.length > 1 && h("h4", {}, `Goal ${i + 1} of ${state.goals.length}`),
-        goalBlock(goal, state.goals.length > 1 ? `Goal ${i + 1}` : "Goal")])
+        goalBlock(goal, (state.goals.length > 1 ? `Goal ${i + 1}` : "Goal") + where)])
       : h("p", { class: "note" }, "A search keeps the goals of the states that it expanded, and this is none of them."),
     state.tried.length > 0 && [
       h("h4", {}, `${several(state.tried.length, "tactic")} tried`),
-      tried(state.tried, tactic, to),
+      tried(state.tried, tactic, where, to),
     ],
   ];
 }
@@ -60,7 +61,7 @@ function goalBlock(goal, name) {
   return block;
 }
 
-function tried(rows, tactic, to) {
+function tried(rows, tactic, where, to) {
   return h("ol", { class: "tried" }, rows.map((row) => {
     const [mark, word] = RESULTS[row.outcome];
     const text = row.tactic.map(([, part]) => part).join("");
@@ -73,6 +74,6 @@ function tried(rows, tactic, to) {
         h("span", {}, `log-probability ${decimal(row.logprob)}`),
         row.seconds !== null && h("span", {}, seconds(row.seconds)),
         row.heartbeats !== null && h("span", {}, several(row.heartbeats, "heartbeat"))),
-      row.answer && h("pre", { class: "answer", dir: "ltr", tabindex: "0", role: "region", "aria-label": `Lean's answer to ${text}` }, row.answer));
+      row.answer && h("pre", { class: "answer", dir: "ltr", tabindex: "0", role: "region", "aria-label": `Lean's answer to ${text}${where}` }, row.answer));
   }));
 }

@@ -5,6 +5,7 @@ import { seconds, several } from "../words.js";
 import { Picture } from "./canvas.js";
 import { STATUS, foldedAtFirst, layout, statusAt } from "./layout.js";
 import { showNode } from "./node.js";
+import { onPointer } from "./pointer.js";
 
 const SMALLEST = 0.005, LARGEST = 2.5, LEGIBLE = 0.6, MARGIN = 16;
 const AT_FIRST = 60; // items that are unfolded when a large tree is opened
@@ -12,16 +13,20 @@ const AT_FIRST = 60; // items that are unfolded when a large tree is opened
 /** A tree of `nodes`, `edges` and `moments`, as `search/shown` has them, and edges with a `number`.
  *
  * `source` knows more of it: `state(id, signal)` is what is known of a node, `find(text, signal)` are the
- * nodes where a text occurs. Call `shown` once its `content` is on the page.
+ * nodes where a text occurs. Call `shown` once its `content` is on the page. Of two trees on a page each
+ * has a name (`where`), the node where it parts from the other (`parts`), and tells what is `chosen`.
  */
 export class TreeView {
-  #source; #tree; #signal; #picture; #folded = new Set(); #asked = new AbortController();
+  #source; #tree; #signal; #where; #parts; #chosen; #picture; #folded = new Set(); #asked = new AbortController();
   #matches = new Set(); #found = []; #at = -1; #moment; #plan; #selected; #touched = false;
 
-  constructor(source, tree, signal) {
+  constructor(source, tree, signal, { where = "", parts = null, chosen = null } = {}) {
     this.#source = source;
     this.#tree = tree;
     this.#signal = signal;
+    this.#where = where && ` ${where}`;
+    this.#parts = parts;
+    this.#chosen = chosen;
     this.#moment = tree.moments.at(-1) ?? 0;
     this.#make();
     this.#folded = foldedAtFirst(tree, AT_FIRST);
@@ -34,34 +39,35 @@ export class TreeView {
 
   #make() {
     const button = (name, title, click) => h("button", { type: "button", title, "aria-label": title, click }, name);
+    const where = this.#where, id = (name) => `tree-${name}${where.replace(" ", "-")}`;
     this.canvas = h("canvas", { "aria-hidden": "true" });
-    this.item = h("div", { role: "treeitem", id: "tree-item", class: "unseen", "aria-selected": "true" });
+    this.item = h("div", { role: "treeitem", id: id("item"), class: "unseen", "aria-selected": "true" });
     this.box = h("div", {
-      class: "tree", role: "tree", tabindex: "0", "aria-label": "Search tree", "aria-describedby": "tree-keys",
-      "aria-activedescendant": "tree-item",
+      class: "tree", role: "tree", tabindex: "0", "aria-label": `Search tree${where}`, "aria-describedby": id("keys"),
+      "aria-activedescendant": id("item"),
     }, this.canvas, this.item);
-    this.panel = h("section", { class: "panel", "aria-label": "State", tabindex: "0" });
-    this.query = h("input", { type: "search", id: "tree-search", maxlength: "200", placeholder: "goal, tactic or answer",
+    this.panel = h("section", { class: "panel", "aria-label": `State${where}`, tabindex: "0" });
+    this.query = h("input", { type: "search", id: id("search"), maxlength: "200", placeholder: "goal, tactic or answer",
       autocomplete: "off", spellcheck: "false" });
-    this.result = h("output", { for: "tree-search" });
+    this.result = h("output", { for: id("search") });
     const { moments } = this.#tree;
-    this.slider = h("input", { type: "range", id: "tree-time", min: "0", max: String(moments.length), value: String(moments.length), step: "1" });
-    this.time = h("output", { for: "tree-time" });
+    this.slider = h("input", { type: "range", id: id("time"), min: "0", max: String(moments.length), value: String(moments.length), step: "1" });
+    this.time = h("output", { for: id("time") });
     this.play = button("▶", "Watch it grow", () => this.#playing());
-    this.content = h("section", { class: "search-tree", "aria-label": "The search" },
-      h("h2", {}, "Search tree"),
+    this.content = h("section", { class: "search-tree", "aria-label": `The search${where}` },
+      where ? null : h("h2", {}, "Search tree"),
       h("div", { class: "bar" },
-        h("form", { role: "search", submit: (event) => { event.preventDefault(); this.#search(); } },
-          h("label", { for: "tree-search" }, "Find "), this.query, h("button", { type: "submit" }, "Next"), this.result),
+        h("form", { role: "search", "aria-label": `Find${where}`, submit: (event) => { event.preventDefault(); this.#search(); } },
+          h("label", { for: id("search") }, "Find "), this.query, h("button", { type: "submit" }, "Next"), this.result),
         h("div", { class: "buttons" },
           button("−", "Zoom out", () => this.#zoom(1 / 1.4)), button("+", "Zoom in", () => this.#zoom(1.4)),
           button("All", "Show all of it", () => this.#all()),
           button("Proof", "Fold all but the proof", () => { this.#touched = true; this.#onlyProof(); }),
           button("Unfold", "Unfold everything", () => this.#unfold()))),
-      h("div", { class: "bar time" }, this.play, h("label", { for: "tree-time" }, "Time "), this.slider, this.time),
+      h("div", { class: "bar time" }, this.play, h("label", { for: id("time") }, "Time "), this.slider, this.time),
       h("div", { class: "sides" }, this.box, this.panel),
-      legend(),
-      h("p", { class: "note", id: "tree-keys" }, "Arrow keys move in the tree, right and left also unfold and fold. ",
+      legend(this.#parts !== null),
+      h("p", { class: "note", id: id("keys") }, "Arrow keys move in the tree, right and left also unfold and fold. ",
         "Enter folds, + and − zoom, 0 shows all of it, n goes to what was found next. Drag to move, turn the wheel to zoom."));
     this.#listen();
   }
@@ -70,46 +76,21 @@ export class TreeView {
     const { box, canvas } = this, options = { signal: this.#signal };
     box.addEventListener("keydown", (event) => this.#key(event), options);
     this.slider.addEventListener("input", () => this.#timed(), options);
-    canvas.addEventListener("wheel", (event) => {
-      event.preventDefault();
-      const { left, top } = canvas.getBoundingClientRect();
-      this.#zoom(Math.exp(-event.deltaY / 400), event.clientX - left, event.clientY - top);
-    }, { ...options, passive: false });
-    const pointers = new Map();
-    let moved = 0;
-    canvas.addEventListener("pointerdown", (event) => {
-      if (!pointers.size) moved = 0;
-      pointers.set(event.pointerId, event);
-      canvas.setPointerCapture(event.pointerId);
-    }, options);
-    canvas.addEventListener("pointermove", (event) => {
-      const before = pointers.get(event.pointerId);
-      if (!before) return;
-      const others = [...pointers.values()].filter((one) => one.pointerId !== event.pointerId);
-      const { left, top } = canvas.getBoundingClientRect();
-      if (others.length) { // two fingers: zoom by their distance
-        const [other] = others;
-        const far = (one) => Math.hypot(one.clientX - other.clientX, one.clientY - other.clientY) || 1;
-        this.#zoom(far(event) / far(before), (event.clientX + other.clientX) / 2 - left, (event.clientY + other.clientY) / 2 - top);
-      }
-      const share = 1 / (1 + others.length);
-      const x = (event.clientX - before.clientX) * share, y = (event.clientY - before.clientY) * share;
-      moved += Math.abs(x) + Math.abs(y);
-      this.#touched = true;
-      this.#picture.left -= x / this.#picture.scale;
-      this.#picture.top -= y / this.#picture.scale;
-      pointers.set(event.pointerId, event);
-      this.#draw();
-    }, options);
-    const ended = (event) => {
-      if (!pointers.delete(event.pointerId) || moved > 6 || event.type === "pointercancel") return;
-      const { left, top } = canvas.getBoundingClientRect();
-      const item = this.#picture.item(event.clientX - left, event.clientY - top);
-      box.focus({ preventScroll: true });
-      if (item && item === this.#selected) this.#fold(item);
-      else if (item) this.#select(item, false);
-    };
-    for (const name of ["pointerup", "pointercancel"]) canvas.addEventListener(name, ended, options);
+    onPointer(canvas, {
+      zoom: (by, x, y) => this.#zoom(by, x, y),
+      move: (x, y) => {
+        this.#touched = true;
+        this.#picture.left -= x / this.#picture.scale;
+        this.#picture.top -= y / this.#picture.scale;
+        this.#draw();
+      },
+      click: (x, y) => {
+        const item = this.#picture.item(x, y);
+        box.focus({ preventScroll: true });
+        if (item && item === this.#selected) this.#fold(item);
+        else if (item) this.#select(item, false);
+      },
+    }, this.#signal);
   }
 
   /** Once it is on the page: only now has the canvas a size. */
@@ -127,8 +108,14 @@ export class TreeView {
     this.#picture.top = this.#plan.items[0].y - this.canvas.clientHeight / 2;
     if (this.#scaleOfAll() > LEGIBLE) this.#fit();
     this.#timed();
-    this.#select(this.#plan.items[0], false);
+    if (this.#parts === null) this.#select(this.#plan.items[0], false, false);
+    else this.point(this.#parts);
     this.#touched = false;
+  }
+
+  /** Show a state without telling that it was chosen. */
+  point(id) {
+    this.#go(id, false);
   }
 
   /** The tree has grown. Who looks at its end, or at all of it, goes on doing so. */
@@ -152,7 +139,7 @@ export class TreeView {
 
   #draw() {
     const { items, links } = this.#plan;
-    this.#picture.draw({ items, links, moment: this.#moment, selected: this.#selected, matches: this.#matches });
+    this.#picture.draw({ items, links, moment: this.#moment, selected: this.#selected, matches: this.#matches, parts: this.#parts });
   }
 
   /** Lay it out anew, with the chosen item where it was on the screen. */
@@ -214,20 +201,21 @@ export class TreeView {
   }
 
   /** Choose an item: it is told, brought into sight, and its state is shown beside the tree. */
-  #select(item, intoSight = true) {
+  #select(item, intoSight = true, telling = true) {
     this.#touched = true;
     this.#selected = item;
     if (intoSight) this.#bring(item);
     this.#tell();
     this.#draw();
     this.#show();
+    if (telling) this.#chosen?.(item.node.id);
   }
 
   #show() {
     const { node, edge } = this.#selected;
     this.#asked.abort();
     this.#asked = new AbortController();
-    const chosen = { node, tactic: edge?.tactic, moment: this.#moment };
+    const chosen = { node, tactic: edge?.tactic, moment: this.#moment, where: this.#where };
     showNode(this.panel, this.#source, chosen, (id) => this.#go(id), this.#asked.signal);
   }
 
@@ -245,16 +233,23 @@ export class TreeView {
   }
 
   /** Show a state, wherever it is: what is folded around it is unfolded, and time goes on to it. */
-  #go(id) {
-    const node = this.#tree.nodes.find((one) => one.id === id);
+  #go(id, telling = true) {
+    const { nodes, edges, moments } = this.#tree;
+    const node = nodes.find((one) => one.id === id);
     if (!node) return;
-    if (node.seen > this.#moment) this.#setMoment(this.#tree.moments.length);
+    if (node.seen > this.#moment) this.#setMoment(moments.length);
     if (!this.#plan.place.get(id)) {
-      this.#folded.clear();
+      const byId = new Map(nodes.map((one) => [one.id, one]));
+      for (let one = node; one && one.parent !== null; one = byId.get(one.parent)) {
+        this.#folded.delete(`s${one.parent}`);
+        for (const edge of edges) {
+          if (edge.source === one.parent && edge.children.includes(one.id)) this.#folded.delete(`t${edge.number}`);
+        }
+      }
       this.#layOut();
     }
     const item = this.#plan.place.get(id);
-    if (item) this.#select(item);
+    if (item) this.#select(item, true, telling);
   }
 
   /** The chosen item in words, for those who do not see the picture. */
@@ -268,7 +263,7 @@ export class TreeView {
     set("aria-expanded", item.folds ? String(!item.folded) : null);
     const goal = visible(node.line);
     fill(this.item, edge === null
-      ? `State ${node.id}, ${STATUS[statusAt(node, this.#moment)][1]}. ${goal}`
+      ? `State ${node.id}, ${STATUS[statusAt(node, this.#moment)][1]}. ${node.id === this.#parts ? "The searches part here. " : ""}${goal}`
       : `Tactic ${visible(edge.tactic)}, ${edge.children.length ? `leads to ${several(edge.children.length, "state")}` : "closes the goal"}`);
   }
 
@@ -383,8 +378,9 @@ export class TreeView {
   }
 }
 
-function legend() {
+function legend(parts) {
   return h("ul", { class: "legend", "aria-label": "Legend" }, Object.entries(STATUS).map(([status, [mark, meaning]]) =>
     h("li", {}, h("span", { class: `box ${status}`, "aria-hidden": "true" }, mark), ` ${meaning}`)),
-    h("li", {}, h("span", { class: "box pill", "aria-hidden": "true" }, "∧2"), " a tactic: all states behind it are needed"));
+    h("li", {}, h("span", { class: "box pill", "aria-hidden": "true" }, "∧2"), " a tactic: all states behind it are needed"),
+    parts && h("li", {}, h("span", { class: "box parts", "aria-hidden": "true" }, "≠"), " where the searches part"));
 }

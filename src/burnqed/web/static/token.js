@@ -1,6 +1,6 @@
 // Asks for the token of a server that wants one.
 
-import { h } from "../dom.js";
+import { h } from "./dom.js";
 
 const POSSIBLE = /^[\x21-\x7e]+$/;
 
@@ -18,8 +18,8 @@ export function askToken(wrong) {
         given(token);
         dialog.close();
       } },
-      h("h2", { id: "token-title" }, "This prover wants its token"), told,
-      h("p", {}, h("label", { for: "token" }, "Token, as BURN_QED_TOKEN of the server has it "), input),
+      h("h2", { id: "token-title" }, "This server wants its token"), told,
+      h("p", {}, h("label", { for: "token" }, "Token, as the server has it in BURN_QED_TOKEN "), input),
       h("p", { class: "note" }, "It is kept until this page is closed or loaded again."),
       h("div", { class: "buttons" }, h("button", { type: "submit", class: "first" }, "Go on"),
         h("button", { type: "button", click: () => dialog.close() }, "Cancel"))));
