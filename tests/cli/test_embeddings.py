@@ -3,16 +3,26 @@
 from __future__ import annotations
 
 import json
+import shutil
+import signal
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from burnqed.core.errors import NotEnough
 from burnqed.core.watching import Quiet
+from burnqed.iteration.execute import execute
+from burnqed.iteration.outcome import Done
+from burnqed.iteration.specs import Look
+from burnqed.iteration.watching import Log
 from burnqed.prover.config import LookConfig
 from burnqed.prover.embeddings import look_at
-from tests.cli.in_process import Done, burn_qed
+from burnqed.training.pairs import is_validation
+from tests.cli.in_process import Done as Ended
+from tests.cli.in_process import burn_qed
 from tests.policy.tiny import tiny_llama
 from tests.training.searches import write_searches
 from tests.trajectories.samples import write
@@ -30,7 +40,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return here
 
 
-def report(place: Path, *arguments: str | Path, code: int = 0) -> Done:
+def report(place: Path, *arguments: str | Path, code: int = 0) -> Ended:
     return burn_qed("embeddings", "report", *arguments, *SMALL, code=code)
 
 
@@ -80,6 +90,50 @@ def test_no_more_states_than_asked_for(place: Path, tmp_path: Path) -> None:
     look = look_at([place / "run"], [("m", str(place / "model"))], config, tmp_path, Quiet())
     assert look is not None
     assert 10 <= len(look.sample) <= 20
+
+
+def test_only_theorems_that_a_training_set_aside(place: Path, tmp_path: Path) -> None:
+    def theorems(share: float) -> set[str]:
+        config = LookConfig(val_share=share, prompt="colons")
+        look = look_at([place / "run"], [("m", str(place / "model"))], config, tmp_path, Quiet())
+        assert look is not None
+        assert look.figures["val_share"] == share
+        return set(look.sample.theorems)
+
+    half, most, every = theorems(0.5), theorems(0.8), theorems(0.0)
+    assert half < most < every
+    assert half == {name for name in every if is_validation(name, 0.5)}
+    none = LookConfig(val_share=0.001, prompt="colons")
+    with pytest.raises(NotEnough, match=r"with --val-share 0\.001 sets aside, none has"):
+        look_at([place / "run"], [("m", str(place / "model"))], none, tmp_path, Quiet())
+
+
+def test_a_stage_of_a_run_writes_the_figures(place: Path, tmp_path: Path) -> None:
+    """Against a training that changed nothing there is one encoder, and no error."""
+
+    def measured(against: Path | None) -> dict[str, Any]:
+        spec = Look(
+            runs=(place / "run",), model=str(place / "model"), config=LookConfig(prompt="colons"),
+            against=None if against is None else str(against), embeddings=tmp_path / "kept",
+            out=tmp_path / "look",
+        )  # fmt: skip
+        handlers = [(number, signal.getsignal(number)) for number in (signal.SIGTERM, signal.SIGINT)]
+        try:
+            assert execute(spec, Log(), resume=False) == Done()
+        finally:
+            for number, handler in handlers:
+                signal.signal(number, handler)
+        found: dict[str, Any] = json.loads((tmp_path / "look" / "embeddings.json").read_text())
+        return found
+
+    alone = measured(None)
+    shutil.copytree(place / "model", tmp_path / "same")
+    same = measured(tmp_path / "same")
+    assert (len(same["encoders"]), same["drift"]) == (1, None)
+    assert same["encoders"][0]["centroid_l2"] == alone["encoders"][0]["centroid_l2"]
+    both = measured(place / "wide")
+    assert [one["encoder"]["width"] for one in both["encoders"]] == [32, 64]
+    assert len([*(tmp_path / "kept").iterdir()]) == 2, "nothing is embedded twice"
 
 
 class Impatient(Quiet):

@@ -33,7 +33,7 @@ PATIENCE = 1200.0
 KILLED = {
     (-1, "theorems"): 0.6, (0, "teacher-2"): 6.0, (0, "teacher-pairs"): 0.5, (0, "policy"): 4.5,
     (0, "export"): 2.5, (0, "search-1"): 7.0, (1, "beside"): 8.0, (1, "value"): 3.0,
-    (1, "eval-qed-core"): 8.0,
+    (1, "embeddings"): 3.0, (1, "eval-qed-core"): 8.0, (2, "joint"): 12.0,
 }  # fmt: skip
 
 
@@ -101,13 +101,19 @@ def smoked(tmp_path_factory: pytest.TempPathFactory, hit: Counter[tuple[int, str
 
 def test_it_is_complete(smoked: Path) -> None:
     done = read_done(smoked)
-    assert set(done.values()) == {"done"}
-    assert {name for number, name in done if number == 1} == {
-        "pairs", "policy", "export", "beside", "value", "search-1-theorems", "search-1",
-        "eval-qed-core",
+    # Within so few nodes hardly anything is given up before searches look beside proofs.
+    assert {key for key, how in done.items() if how != "done"} <= {(0, "embeddings")}
+    searching = {"embeddings", "search-1-theorems", "search-1", "eval-qed-core"}
+    both = {"pairs", "policy", "export", "beside", "value"}
+    assert {name for number, name in done if number == 1} == {*both, *searching}
+    assert {name for number, name in done if number == 2} == {
+        "pairs", "beside", "joint", *searching,
     }  # fmt: skip
     for place in ("models/llm/iter_0/model.safetensors", "models/llm/iter_1/model.safetensors",
                   "checkpoints/llm/iter_1/result.json", "checkpoints/ebm/iter_1/result.json",
+                  "checkpoints/joint/iter_2/best/policy/config.json",
+                  "checkpoints/joint/iter_2/best/value/calibration.json",
+                  "embeddings/iter_1/embeddings.json", "embeddings/iter_2/embeddings.json",
                   "eval_results/baseline/qed-core/result.json",
                   "eval_results/iter_1/qed-core/ablation.json", "summary.json"):  # fmt: skip
         assert (smoked / place).is_file(), place
@@ -119,7 +125,7 @@ def test_nothing_was_done_twice(smoked: Path, hit: Counter[tuple[int, str]]) -> 
     assert not more, hit
     searches = [path.parent for path in smoked.glob("**/manifest.json")
                 if json.loads(path.read_text())["command"] in ("search", "negatives")]  # fmt: skip
-    assert len(searches) == 6  # two of the teacher, two of iteration 0, two of iteration 1
+    assert len(searches) == 8  # two of the teacher, and two of each iteration
     for search in searches:
         searched = Counter(r.theorem for r in read_records(find_trajectories(search), pytest.fail))
         assert set(searched.values()) == {1}, search
@@ -151,12 +157,33 @@ def test_what_searches_found_is_in_the_next_training(smoked: Path) -> None:
     assert manifest["extra_data"][0]["pairs"] > 0
     assert manifest["lr"] == 0.0005
     summary = json.loads((smoked / "summary.json").read_text())
-    assert [one["label"] for one in summary["iterations"]] == ["baseline", "iteration 0", "iteration 1"]
+    assert [one["label"] for one in summary["iterations"]] == [
+        "baseline", "iteration 0", "iteration 1", "iteration 2",
+    ]  # fmt: skip
     found = summary["iterations"][1]
     assert found["newly_proved"] == sum(search["proved"] for search in found["searches"]) > 7
     assert set(summary["iterations"][2]["evaluated"]["qed-core"]) == {
         "without_value", "with_value", "value_effect", "against_baseline",
     }  # fmt: skip
+
+
+def test_the_head_sees_the_goal_and_both_models_are_measured(smoked: Path) -> None:
+    """With a head on the policy's own hidden states, alone and trained with it."""
+    second, third = json.loads((smoked / "summary.json").read_text())["iterations"][2:]
+    for one in (second, third):
+        assert one["value"]["conditioned"]
+        start, own = one["embeddings"]["encoders"]
+        assert own["encoder"] == one["value"]["encoder"]
+        assert start["encoder"]["model"] != own["encoder"]["model"]
+        assert 0 < one["embeddings"]["drift"]["cka"] <= 1
+        assert one["dropped"] == [], "so few theorems do not judge"
+        gates = {gate["name"]: gate for gate in one["gates"]}
+        assert "do not judge" in gates["red line, centroid_l2"]["told"]
+    assert third["policy"] == third["value"]
+    manifest = json.loads(
+        (smoked / "eval_results/iter_2/qed-core/with-value/manifest.json").read_text()
+    )
+    assert manifest["value_used"]
 
 
 def test_a_second_time_does_nothing(smoked: Path) -> None:
@@ -171,14 +198,14 @@ def test_status_and_report(smoked: Path, tmp_path: Path) -> None:
     told: dict[str, Any] = json.loads(burn_qed("status", smoked, "--json").stdout)
     assert (told["finished"], told["due"], told["due_command"]) == (True, None, "")
     shown = burn_qed("status", smoked).stdout
-    more = "finished: the baseline and 2 iterations; for one more: burn-qed run --iterations 3"
+    more = "finished: the baseline and 3 iterations; for one more: burn-qed run --iterations 4"
     for word in ("teacher-2", "iteration 1", "against baseline", "undecided: ", more):
         assert word in shown
     assert "next:" not in shown
     burn_qed("report", smoked, "--out", tmp_path)
     page = (tmp_path / "report.html").read_text()
     assert "iteration 1" in page
-    assert "finished</span> the baseline and 2 iterations" in page
+    assert "finished</span> the baseline and 3 iterations" in page
     assert "not ended" not in page
     for text in (shown, page):
         assert "no better" not in text, "three theorems decide nothing"
@@ -210,6 +237,8 @@ def test_a_held_out_theorem_that_slips_in_is_refused(smoked: Path, tmp_path: Pat
     shutil.copytree(smoked, run)
     assert "moved to" in burn_qed("reset", run, "--from", "1").stdout
     assert {number for number, _ in read_done(run)} == {-1, 0}
+    assert (run / "set_aside/reset_1/checkpoints/joint/iter_2").is_dir()
+    assert not (run / "embeddings/iter_1").exists()
     assert (run / "set_aside/reset_1/models/llm/iter_1").is_dir()
     shutil.rmtree(run / "stages/iter_0")
     shutil.rmtree(run / "trajectories")
@@ -223,7 +252,7 @@ def test_a_held_out_theorem_that_slips_in_is_refused(smoked: Path, tmp_path: Pat
 
 
 def test_what_is_asked_for_too_early_or_nowhere_is_told(smoked: Path, tmp_path: Path) -> None:
-    assert "iteration 2 is not finished" in burn_qed("iterate", "4", "--out", smoked, code=2).stderr
+    assert "iteration 3 is not finished" in burn_qed("iterate", "5", "--out", smoked, code=2).stderr
     assert "holds no run" in burn_qed("run", "--out", tmp_path / "none", code=2).stderr
     assert not (tmp_path / "none").exists()
     said = burn_qed("run", "--out", tmp_path / "none", "--config", "nonsense", code=2).stderr

@@ -16,16 +16,19 @@ import msgspec
 import pytest
 
 from burnqed.core.config import as_content, from_json
-from burnqed.iteration.config import Config, Data, Eval, Policy, Search, Teacher, Value, read_config
+from burnqed.iteration.config import Config, read_config
+from burnqed.iteration.sections import Data, Embeddings, Eval, Joint, Policy, Search, Teacher, Value
 from burnqed.iteration.specs import (
     Evaluate,
     Export,
     Fetch,
     Index,
+    Look,
     Negatives,
     Pairs,
     Spec,
     Stage,
+    TrainJoint,
     TrainPolicy,
     TrainRanker,
     TrainValue,
@@ -71,6 +74,19 @@ CALLED: dict[str, Callable[..., Asked]] = {
     ),
     "train_value.train_value": lambda config, out, encoding, watch, resume: Asked(
         TrainValue(config=config, encoding=encoding, out=out), resume
+    ),
+    "train_joint.train_joint": lambda config, out, watch, resume: Asked(
+        TrainJoint(config=config, out=out), resume
+    ),
+    "embeddings.look_at": lambda runs, models, config, out, watch, embeddings: Asked(
+        Look(
+            runs=tuple(runs),
+            model=models[0][1],
+            against=models[1][1] if len(models) > 1 else None,
+            config=config,
+            embeddings=embeddings,
+            out=out,
+        )
     ),
 }
 Parse = Callable[[str], Asked]
@@ -161,6 +177,10 @@ CONFIGS: dict[str, Callable[[Path], Config]] = {
         data=Data(extra_weight=2), policy=Policy(nano_size="15m"), value=Value(first=2),
     ),
     "mine": mine,
+    "heart": lambda _: read_config("heart"),
+    "both": lambda _: Config(
+        value=Value(model="policy"), joint=Joint(first=1), embeddings=Embeddings(states=0)
+    ),
 }  # fmt: skip
 
 
@@ -174,12 +194,12 @@ def test_the_command_of_a_stage_asks_for_the_same(name: str, tmp_path: Path, par
 
 def test_so_does_the_command_that_goes_on_with_it(parse: Parse) -> None:
     seen = set[type[Spec]]()
-    for stage in walk(Config(), 1):
+    for stage in walk(CONFIGS["both"](Path()), 1):
         if stage.spec.resumes and type(stage.spec) not in seen:
             seen.add(type(stage.spec))
             asked = parse(stage.shown(resume=True))
             assert (asked.spec, asked.resume) == (stage.spec, True)
-    assert seen == {Searching, Negatives, TrainPolicy, TrainValue, Evaluate}
+    assert seen == {Searching, Negatives, TrainPolicy, TrainJoint, Evaluate}
 
 
 def test_every_setting_of_a_table_gets_to_its_stage(tmp_path: Path) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from burnqed.core.config import build
-from burnqed.iteration.config import Config, Policy, Run, Search
+from burnqed.iteration.config import Config
 from burnqed.iteration.history import BASELINE
+from burnqed.iteration.made import Status
 from burnqed.iteration.plan import due, first_incomplete
+from burnqed.iteration.sections import Policy, Run, Search
 from burnqed.iteration.settings import RankerSettings
 from burnqed.iteration.specs import Stage
-from burnqed.iteration.stages import Status
 
 Done = dict[tuple[int, str], Status]
 

@@ -9,8 +9,9 @@ import pytest
 
 from burnqed.core.errors import InputError
 from burnqed.data.benchmarks import theorem_set
-from burnqed.iteration.config import Config, Data, Eval
+from burnqed.iteration.config import Config
 from burnqed.iteration.curriculum import refuse_held_out, refuse_held_out_pairs
+from burnqed.iteration.sections import Data, Eval
 
 CONFIG = Config(eval=Eval(sets=("qed-core",)))
 MINE = {"name": "mine", "statement": "∀ n : Nat, n + 0 = n"}

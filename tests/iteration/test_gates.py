@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 from msgspec.structs import replace as changed
 from tests.evaluation.samples import result_of
 
 from burnqed.evaluation.results import IterationResult
-from burnqed.iteration.config import Config, Eval, Stop
+from burnqed.iteration.config import Config
 from burnqed.iteration.gates import as_used, gates_of, value_answer, why_end
 from burnqed.iteration.history import BASELINE, Evaluated, Gate, History, Iteration, SearchCount
+from burnqed.iteration.red_lines import drops, lines
+from burnqed.iteration.sections import Embeddings, Eval, Stop, Value
 from burnqed.trajectories.schema import TheoremOutcome
 
 CONFIG = Config(eval=Eval(sets=("made-up",), budgets=(10, 30, 100)))
@@ -153,3 +155,131 @@ def test_the_one_answer() -> None:
     assert "? undecided: 10 without and 11" in answer(10, 11)
     assert "? no better: 20 without and 5" in answer(20, 5)
     assert "not known" in value_answer(History("run", {}, 9, (iteration(BASELINE, 5),)))
+
+
+# ------------------------------------------------------------------------------------- red lines
+
+
+def encoder(distance: float, probe: float | None = 0.8, theorems: int = 30, width: int = 64) -> Any:
+    return {"centroid_l2": distance, "probe": probe, "theorems": theorems, "states": 9 * theorems,
+            "encoder": {"width": width}}  # fmt: skip
+
+
+def look(start: float, now: float, **more: Any) -> dict[str, Any]:
+    return {"encoders": [encoder(start), encoder(now, **more)]}
+
+
+def head(rank1: float = 0.5, groups: int = 90) -> dict[str, Any]:
+    deep = {"groups": groups, "rank1": rank1, "chance": 0.2}
+    return {"verdict": "better", "test_by_depth": {"1": deep | {"rank1": 0.1}, "4": deep}}
+
+
+def asking(model: Literal["words", "policy"] = "policy", **settings: Any) -> Config:
+    return changed(CONFIG, value=Value(model=model), embeddings=Embeddings(**settings))
+
+
+def crossed(config: Config, seen: Any, value: Any) -> set[str]:
+    return {line.name for line in lines(config, seen, value) if line.crossed}
+
+
+@pytest.mark.parametrize(
+    ("seen", "value", "over"),
+    [
+        (look(0.5, 0.31), head(), set()),  # 3.1, where iteration 0's own is 5.0
+        (look(0.5, 0.29), head(), {"centroid_l2"}),
+        (look(9.0, 4.0), head(), {"centroid_l2"}),
+        (look(9.0, 4.0, width=4096), head(), set()),  # the width that the lines were found with
+        (look(9.0, 2.9, width=4096), head(), {"centroid_l2"}),
+        (look(1.0, 1.0, probe=0.649), head(), {"probe"}),
+        (look(1.0, 1.0, probe=0.65), head(), set()),
+        (look(1.0, 1.0, probe=None), head(), set()),
+        (look(1.0, 0.1, probe=0.5, theorems=9), head(), set()),  # too few to say
+        (look(0.0, 0.0), head(), set()),  # no scale: the probe says it
+        (look(1.0, 1.0), head(0.249), {"rank-1, depth 4+"}),
+        (look(1.0, 1.0), head(0.249, groups=29), set()),
+        (look(1.0, 1.0), {"verdict": "better", "test_by_depth": {"1": {"rank1": 0.0}}}, set()),
+        (None, head(0.1), {"rank-1, depth 4+"}),
+        (look(1.0, 0.1), None, {"centroid_l2"}),
+        (None, None, set()),
+    ],
+)
+def test_a_red_line_is_crossed_by_what_is_measured(seen: Any, value: Any, over: set[str]) -> None:
+    assert crossed(asking(), seen, value) == over
+
+
+def test_the_lines_are_settings() -> None:
+    config = asking(least_distance=1.0, least_probe=0.5, least_rank1=0.1, scale="own")
+    assert not crossed(config, look(9.0, 1.1, probe=0.51), head(0.11))
+    assert len(crossed(config, look(9.0, 0.9, probe=0.49), head(0.09))) == 3
+
+
+@pytest.mark.parametrize(
+    ("config", "seen", "value", "names"),
+    [
+        (asking(), look(1.0, 0.1), head(0.1), ["centroid_l2", "rank-1, depth 4+"]),
+        (asking(red_line="stop"), look(1.0, 0.1), head(), ["centroid_l2"]),
+        (asking(red_line="warn"), look(1.0, 0.1), head(0.1), []),
+        # Words are no hidden states: what the backbone makes of states is not what that head sees.
+        (asking("words"), look(1.0, 0.1), head(0.1), ["rank-1, depth 4+"]),
+        (asking(), look(1.0, 0.1), None, []),
+    ],
+)
+def test_what_drops_a_head(config: Config, seen: Any, value: Any, names: list[str]) -> None:
+    assert [line.name for line in drops(config, seen, value)] == names
+
+
+def red(config: Config, one: Iteration) -> dict[str, Gate]:
+    found = gates_of(config, [iteration(BASELINE, 5), iteration(0, 9), one], {})
+    return {gate.name: gate for gate in found if gate.name.startswith(("red line", "joint"))}
+
+
+def test_a_gate_says_what_it_measured_and_what_is_done() -> None:
+    seen, value = look(0.5, 0.2), head()
+    dropped = iteration(1, 9, embeddings=seen, value=value, dropped=("centroid_l2",))
+    gate = red(asking(), dropped)["red line, centroid_l2"]
+    assert gate.verdict == "warn"
+    assert "2.00 on the scale of the line (0.2, and 0.5 with iteration 0's model)" in gate.told
+    assert "270 states of 30 theorems; the searches of iteration 1 go without the value" in gate.told
+    assert "[embeddings]" in gate.hint
+    assert red(asking(), dropped)["red line, probe"].verdict == "pass"
+    gate = red(asking(red_line="stop"), dropped)["red line, centroid_l2"]
+    assert gate.verdict == "stop"
+    assert gate.told.endswith("go without the value model and the run ends")
+    plain = iteration(1, 9, embeddings=seen, value=value)
+    gate = red(asking(red_line="warn"), plain)["red line, centroid_l2"]
+    assert gate.verdict == "warn"
+    assert gate.told.endswith("nothing is done about it")
+
+
+def test_a_gate_that_cannot_judge_says_so() -> None:
+    few = iteration(1, 9, embeddings=look(1.0, 0.1, theorems=4), value=head(0.1, groups=3))
+    found = red(asking(), few)
+    assert {gate.verdict for gate in found.values()} == {"warn"}
+    assert "fewer than 10 theorems do not judge" in found["red line, probe"].told
+    assert "fewer than 30 do not judge" in found["red line, rank-1, depth 4+"].told
+
+
+def test_a_red_line_that_stops_ends_the_run() -> None:
+    config = asking(red_line="stop")
+    one = iteration(1, 9, embeddings=look(1.0, 0.1), value=head(), dropped=("centroid_l2",))
+    turns = [iteration(BASELINE, 5), iteration(0, 9), one]
+    last = replace(one, gates=gates_of(config, turns, {}))
+    ended = why_end(config, History("run", {}, 10, (*turns[:2], last)))
+    assert ended.startswith("gate: iteration 1, red line, centroid_l2: 0.50 on the scale of the line")
+
+
+@pytest.mark.parametrize(("ended", "verdict"), [("steps", "pass"), ("collapse", "warn")])
+def test_a_joint_training_that_ended_early_is_told(ended: str, verdict: str) -> None:
+    both = head() | {"stopped": ended, "steps": 700, "best_step": 500}
+    gate = red(asking(), iteration(1, 9, policy=both, value=both))["joint"]
+    assert gate.verdict == verdict
+    assert f"ended at step 700: {ended}" in gate.told
+    assert ("step 500 is kept" in gate.told) == (verdict == "warn")
+    assert "joint" not in red(asking(), iteration(1, 9, policy={"steps": 3}, value=both))
+
+
+def test_what_counts_is_without_a_head_that_is_dropped() -> None:
+    arms = Evaluated(evaluation(5), evaluation(9))
+    one = Iteration(1, {"made-up": arms}, value={"verdict": "better"})
+    assert as_used(one, arms) is arms.given
+    assert as_used(replace(one, dropped=("probe",)), arms) is arms.without

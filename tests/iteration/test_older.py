@@ -102,6 +102,20 @@ def test_an_older_run_goes_on_with_the_same_settings(
     assert json.loads((tmp_path / "run" / "manifest.json").read_text()) == begun, "it is frozen"
 
 
+def test_a_run_that_did_not_measure_embeddings_does_not_begin_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "_toolchain", lambda _: "embedded 4.28")
+    begun = rounds.manifest(Config(), "embedded 4.28")
+    for section in ("embeddings", "joint"):
+        del begun["config"][section]
+    freeze(tmp_path / "run", begun)
+    for wanted in (None, Config()):
+        config = opening._open(tmp_path / "run", wanted, pytest.fail)
+        assert (config.embeddings.states, config.embeddings.red_line) == (0, "warn")
+        assert config.joint.first is None
+
+
 def test_a_file_is_told_what_to_write_instead(tmp_path: Path) -> None:
     file = tmp_path / "mine.toml"
     file.write_text('[policy]\noptions = ["--weight-decay", "0.1", "--prompt", "colons"]\n')

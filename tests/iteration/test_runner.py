@@ -383,7 +383,7 @@ def end_iteration(place: Path, config: Config, number: int) -> None:
 
 
 def test_a_run_is_finished_when_all_that_was_asked_for_is_done(tmp_path: Path) -> None:
-    config = read_config("smoke", ())
+    config = read_config("smoke", ("joint.first=9",))
     directory.freeze(tmp_path, rounds.manifest(config, "embedded 4.28"))
     (tmp_path / "theorems").mkdir()
     (tmp_path / "theorems" / "train.json").write_text('{"name": "train", "theorems": []}')

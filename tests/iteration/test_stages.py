@@ -11,22 +11,22 @@ from msgspec.structs import replace
 from tests.iteration.plans import RANKED, Done, walk
 
 from burnqed.core.errors import InputError
-from burnqed.iteration.config import (
-    Config,
-    Data,
-    Eval,
-    Policy,
-    Search,
-    Teacher,
-    Value,
-    check,
-    from_content,
-    read_config,
-)
+from burnqed.iteration.config import Config, check, from_content, read_config
 from burnqed.iteration.history import BASELINE
 from burnqed.iteration.plan import complete, due, first_incomplete
-from burnqed.iteration.settings import PolicySettings, SearchSettings
-from burnqed.iteration.specs import Evaluate, Fetch, Pairs, Spec, Stage, TrainRanker
+from burnqed.iteration.sections import Data, Embeddings, Eval, Joint, Policy, Search, Teacher, Value
+from burnqed.iteration.settings import JointSettings, PolicySettings, SearchSettings
+from burnqed.iteration.specs import (
+    Evaluate,
+    Fetch,
+    Look,
+    Pairs,
+    Spec,
+    Stage,
+    TrainJoint,
+    TrainPolicy,
+    TrainRanker,
+)
 from burnqed.iteration.specs import Search as SearchSpec
 from burnqed.iteration.stages import stages
 from burnqed.training.nano import SIZES
@@ -66,9 +66,9 @@ def test_the_stages_of_a_run_from_nothing() -> None:
     evaluating = ["eval-core-300", "eval-qed-core"]
     assert named(walked, 0) == [
         "teacher-1", "teacher-2-theorems", "teacher-2", "teacher-pairs", "policy", "export",
-        *searching, "noise-theorems", "noise", *evaluating,
+        *searching, "noise-theorems", "noise", "embeddings", *evaluating,
     ]  # fmt: skip
-    later = ["pairs", "policy", "export", "beside", "value", *searching, *evaluating]
+    later = ["pairs", "policy", "export", "beside", "value", "embeddings", *searching, *evaluating]
     assert named(walked, 1) == named(walked, 2) == later
 
 
@@ -158,8 +158,9 @@ def test_a_run_goes_on_without_what_could_not_be_made() -> None:
     assert "policy" in named(nothing, 1)
 
 
-def test_what_a_stage_is_does_not_change_once_it_is_done() -> None:
-    config = Config()
+@pytest.mark.parametrize("joint", [None, 1, 2])
+def test_what_a_stage_is_does_not_change_once_it_is_done(joint: int | None) -> None:
+    config = Config(value=Value(model="policy"), joint=Joint(first=joint))
     done: Done = {}
     due_then: dict[tuple[int, str], Spec] = {}
     for number in range(BASELINE, 3):
@@ -191,6 +192,112 @@ def test_a_baseline_is_the_base_model_where_it_is_one() -> None:
     assert (measured.model, measured.policy) == ("smollm2", "mix")
 
 
+# ------------------------------------------------------------------------------- both models together
+
+OWN = Value(model="policy")
+TOGETHER = Config(value=OWN, joint=Joint(first=2), policy=Policy(base="smollm2"))
+
+
+def test_from_an_iteration_on_both_models_are_trained_together() -> None:
+    check(TOGETHER)
+    walked = walk(TOGETHER, 3)
+    searching = ["search-1-theorems", "search-1", "search-2-theorems", "search-2"]
+    rest = ["embeddings", *searching, "eval-core-300", "eval-qed-core"]
+    assert named(walked, 1) == ["pairs", "policy", "export", "beside", "value", *rest]
+    assert named(walked, 2) == named(walked, 3) == ["pairs", "beside", "joint", *rest]
+    places = [stage.out for stage in walked if stage.out]
+    assert len(set(places)) == len(places)
+
+
+def test_a_joint_training_begins_with_the_policy_before_and_all_siblings() -> None:
+    walked = walk(TOGETHER, 3)
+    second, third = at(walked, 2, "joint").spec, at(walked, 3, "joint").spec
+    assert isinstance(second, TrainJoint)
+    assert isinstance(third, TrainJoint)
+    # The exported policy gets an adapter of its own. A joint one goes on with the one it has.
+    assert second.config.base == "models/llm/iter_1"
+    assert third.config.base == "checkpoints/joint/iter_2/best"
+    assert {Path("trajectories/iter_1/beside"), Path("trajectories/iter_2/beside")} < {
+        *second.config.runs
+    }
+    assert second.config.extra_data == paths("trajectories/iter_2/pairs.jsonl")
+    assert (second.config.val_share, second.config.slower) == (0.4, True)
+    assert second.config.lr is None  # the training's own
+    assert asked(at(walked, 2, "beside")).model == "models/llm/iter_1"
+    assert asked(at(walked, 3, "beside")).model == "checkpoints/joint/iter_2/best"
+    nano = at(walk(replace(TOGETHER, policy=Policy()), 2), 2, "joint").spec
+    assert isinstance(nano, TrainJoint)
+    assert (nano.config.method, nano.config.lr) == ("full", 0.00025)
+
+
+def test_searches_and_evaluations_ask_both_models_of_a_joint_training() -> None:
+    walked = walk(TOGETHER, 2)
+    for name in ("search-1", "search-2", "eval-core-300"):
+        assert asked(at(walked, 2, name)).model == "checkpoints/joint/iter_2/best"
+        assert guide(at(walked, 2, name)) == Path("checkpoints/joint/iter_2/best")
+
+
+def test_without_enough_for_both_they_are_trained_one_after_the_other() -> None:
+    walked = walk(replace(TOGETHER, joint=Joint(first=1)), 1, frozenset({"joint"}))
+    assert named(walked, 1)[:5] == ["pairs", "beside", "policy", "export", "value"]
+    spec = at(walked, 1, "policy").spec
+    assert isinstance(spec, TrainPolicy)
+    assert spec.config.base == "checkpoints/llm/iter_0/best"
+    assert asked(at(walked, 1, "search-1")).model == "models/llm/iter_1"
+    assert guide(at(walked, 1, "search-1")) == Path("checkpoints/ebm/iter_1/best")
+
+
+def test_a_policy_goes_on_from_the_joint_training_before() -> None:
+    done: Done = {(1, "joint"): "done", (2, "joint"): "skipped"}
+    spec = next(s.spec for s in stages(TOGETHER, 2, done) if s.name == "policy")
+    assert isinstance(spec, TrainPolicy)
+    assert spec.config.base == "checkpoints/joint/iter_1/best"
+
+
+def test_searches_go_without_a_dropped_head_and_evaluations_measure_it() -> None:
+    for stage, place in (("value", "ebm"), ("joint", "joint")):
+        done: Done = {(2, stage): "dropped"}
+        found = {one.name: one for one in stages(TOGETHER, 2, done)}
+        assert guide(found["search-1"]) is None
+        assert guide(found["eval-core-300"]) == Path(f"checkpoints/{place}/iter_2/best")
+        assert asked(found["eval-core-300"]).ablate
+
+
+# ---------------------------------------------------------------------------------------- embeddings
+
+
+def test_each_backbone_is_measured_beside_the_first_on_theorems_it_has_not_learnt() -> None:
+    walked = walk(TOGETHER, 2)
+    for number, model in ((1, "models/llm/iter_1"), (2, "checkpoints/joint/iter_2/best")):
+        spec = at(walked, number, "embeddings").spec
+        assert isinstance(spec, Look)
+        assert (spec.model, spec.against) == ("models/llm/iter_0", model)
+        assert Path(f"trajectories/iter_{number}/beside") in spec.runs
+        assert not any(f"iter_{number}/search" in str(run) for run in spec.runs)
+        assert (spec.config.val_share, spec.config.states) == (0.1, 2000)
+    first = at(walked, 0, "embeddings").spec
+    assert isinstance(first, Look)
+    assert (first.model, first.against) == ("models/llm/iter_0", None)
+    assert Path("trajectories/iter_0/noise") in first.runs
+
+
+def test_theorems_that_any_policy_has_learnt_from_do_not_measure() -> None:
+    def share(config: Config, number: int) -> float:
+        spec = at(walk(config, number), number, "embeddings").spec
+        assert isinstance(spec, Look)
+        return spec.config.val_share
+
+    wide = replace(TOGETHER, data=Data(val_share=0.5))
+    assert (share(wide, 1), share(wide, 2)) == (0.5, 0.4)
+    with_file = replace(PolicySettings(), val=(Path("mine.jsonl"),))
+    assert share(replace(wide, policy=Policy(base="smollm2", training=with_file)), 1) == 0.0
+
+
+def test_nothing_is_measured_where_nobody_asks_and_where_there_is_no_backbone() -> None:
+    for config in (Config(embeddings=Embeddings(states=0)), RANKED):
+        assert "embeddings" not in {stage.name for stage in walk(config, 2)}
+
+
 # ---------------------------------------------------------------------------- without a language model
 
 
@@ -199,7 +306,7 @@ def test_the_stages_of_a_run_with_a_ranker() -> None:
     check(RANKED)
     plain, walked = walk(Config(), 2), walk(RANKED, 2)
     for number in (BASELINE, 0, 1, 2):
-        left_out = {"teacher-pairs", "pairs", "export"}
+        left_out = {"teacher-pairs", "pairs", "export", "embeddings"}
         assert named(walked, number) == [one for one in named(plain, number) if one not in left_out]
     assert len({stage.out for stage in walked if stage.out}) == sum(bool(one.out) for one in walked)
 
@@ -266,7 +373,7 @@ def test_the_defaults_in_the_documents_are_the_defaults() -> None:
     assert from_content(tomllib.loads(block), "the page") == Config()
 
 
-@pytest.mark.parametrize("name", ["smoke", "lean-start", "from-nothing"])
+@pytest.mark.parametrize("name", ["smoke", "lean-start", "from-nothing", "heart"])
 def test_presets_are_whole(name: str) -> None:
     check(read_config(name))
 
@@ -279,7 +386,7 @@ def test_names_keep_their_meaning_where_folders_are_called_so(
     monkeypatch.chdir(tmp_path)
     config = read_config("smoke", ["run.seed=1"])
     assert (config.policy.base, config.eval.sets) == ("nano", ("qed-core",))
-    ranked = read_config("smoke", ["policy.base=ranker", "search.policy=ranked"])
+    ranked = read_config("lean-start", ["policy.base=ranker", "search.policy=ranked"])
     assert ranked.policy.base == "ranker"
 
 
@@ -326,6 +433,7 @@ def test_sizes_of_nano_are_those_that_there_are() -> None:
         read_config("smoke", [f"policy.nano_size={size}"])
 
 
+LONGER = replace(JointSettings(), steps=9)
 OTHER, WRONG = (replace(PolicySettings(), weight_decay=value) for value in (0.5, -1.0))
 
 
@@ -363,6 +471,14 @@ def test_where_there_is_nothing_to_search_later_rounds_are_skipped_too() -> None
         (replace(RANKED, policy=Policy(base="ranker", training=OTHER)), "for another policy than base"),
         (Config(policy=Policy(training=WRONG)), r"\[policy.training\]: weight_decay is -1"),
         (Config(policy=Policy(base="smolm2")), r"\[policy\]: there is no smolm2"),
+        (Config(joint=Joint(first=1)), r"\[joint\]: it trains a head on the policy's own model"),
+        (
+            replace(TOGETHER, value=Value(model="policy", first=3)),
+            "first is 2, and value models begin",
+        ),
+        (Config(joint=Joint(training=LONGER)), r"\[joint.training\]: no iteration trains both"),
+        (Config(embeddings=Embeddings(states=5)), r"\[embeddings\]: 5 states say nothing"),
+        (Config(embeddings=Embeddings(least_probe=1.5)), "least_probe is 1.5"),
     ],
 )
 def test_what_makes_no_sense_is_refused_before_anything_runs(config: Config, said: str) -> None:

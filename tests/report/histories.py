@@ -65,6 +65,23 @@ VALUE: dict[str, Any] = {
         "rank1_logprob": 0.6, "rank1_both": 0.74, "chance": 0.2081, "groups": 640, "theorems": 97,
     },
 }  # fmt: skip
+ENCODER: dict[str, Any] = {
+    "states": 812,
+    "theorems": 61,
+    "positives": 400,
+    "negatives": 412,
+    "centroid_l2": 0.4321,
+    "probe": 0.713,
+    "sibling_l2": 0.5,
+    "stranger_l2": 2.0,
+    "effective_rank": 41.25,
+    "explained": {"label": 0.031, "depth": 0.11, "theorem": 0.52},
+    "encoder": {"width": 384},
+}
+EMBEDDINGS: dict[str, Any] = {
+    "encoders": [ENCODER, ENCODER | {"centroid_l2": 0.3456, "probe": 0.687}],
+    "drift": {"cosine": 0.9123, "cka": 0.8765},
+}
 POLICY: dict[str, Any] = {
     "base": "iter-0/policy/best", "method": "lora", "steps": 2345, "seconds": 4321.0,
     "train_examples": 45678, "train_loss": 0.8123, "val_loss": 0.95, "best_val_loss": 0.9342,
@@ -104,6 +121,8 @@ def iteration(number: int, skill: float, **more: Any) -> Iteration:
         "evaluated": evaluated(number, skill),
         "policy": POLICY | {"steps": 2345 + number},
         "value": VALUE if number > 0 else None,
+        "embeddings": EMBEDDINGS if number > 0 else {"encoders": [ENCODER], "drift": None},
+        "dropped": ("probe",) if number == 2 else (),
         "pairs": PAIRS,
         "searches": (
             SearchCount(f"search-{number}", 4000, 1500 + 100 * number, 2480 - 100 * number, 20,

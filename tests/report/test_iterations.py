@@ -45,6 +45,8 @@ def hostile() -> History:
         policy={"base": nasty, "val_top<b>": 1, "steps": nasty},
         value={"verdict": mean, "told": nasty, "calibration": nasty, "test_by_depth": {nasty: mean}},
         pairs=texts | {"deep": texts},
+        embeddings={"encoders": [texts, {"sibling_l2": nasty, "theorems": mean}], "drift": nasty},
+        dropped=(nasty,),
         searches=tuple(replace(s, stage=nasty) for s in turn.searches),
         newly_proved=tuple(HOSTILE),
         gates=(Gate(nasty, mean, "stop", nasty, mean),),
@@ -98,7 +100,8 @@ def test_the_same_page_every_time() -> None:
 def test_its_parts_are_in_order(whole: Parsed) -> None:
     parts = [str(a["id"]) for a in whole.tags("h2") if "id" in a]
     assert parts == [
-        "scores", "value", "policy", "new", "training", "errors", "gates", "cost", "origin",
+        "scores", "value", "embeddings", "policy", "new", "training", "errors", "gates", "cost",
+        "origin",
     ]  # fmt: skip
 
 
@@ -160,6 +163,13 @@ def test_models(whole: Parsed) -> None:
     assert "iteration 145,6782,3460.8120.9343.21041.2%68.8%1 h 12 miniter-0/policy/best" in trained
     assert "top-1top-8" in trained
     assert f"kept.found{PAIRS['kept']['found']:,}" in trained
+
+
+def test_embeddings(whole: Parsed) -> None:
+    told = whole.section("Embeddings")
+    assert "iteration 081261 theorems0.432171.3%0.525.0%41.23.1%–––" in told
+    assert "iteration 181261 theorems0.3456iteration 0: 0.432168.7%0.525.0%41.23.1%0.91230.8765" in told
+    assert "0.91230.8765dropped: probe" in told
 
 
 def test_training_theorems_gates_cost_and_origin(whole: Parsed) -> None:

@@ -9,8 +9,8 @@ import msgspec
 from burnqed.core.files import publish_json
 from burnqed.data.index import write_index
 from burnqed.iteration import rounds
-from burnqed.iteration.config import Eval
 from burnqed.iteration.directory import freeze, log_of, note, note_asked, write_record
+from burnqed.iteration.sections import Eval
 from burnqed.iteration.specs import Evaluate, Index, Search, TrainRanker
 from burnqed.iteration.summary import write_summary
 from tests.iteration.plans import RANKED, walk

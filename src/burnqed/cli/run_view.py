@@ -17,7 +17,15 @@ from burnqed.core import screen
 from burnqed.iteration.history import BASELINE
 from burnqed.iteration.specs import Stage
 
-_MARKS = {"done": "✓", "skipped": "–", "failed": "✗", "stopped": "■", "running": "▶", "": " "}
+_MARKS = {
+    "done": "✓",
+    "dropped": "✓",
+    "skipped": "–",
+    "failed": "✗",
+    "stopped": "■",
+    "running": "▶",
+    "": " ",
+}
 
 
 class RunView:

@@ -9,177 +9,41 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from importlib.resources import files
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
 import msgspec
-from msgspec import Meta
 from msgspec.structs import asdict, replace
 
 from burnqed.core.cache import brought
-from burnqed.core.config import (
-    AtLeast0,
-    AtLeast1,
-    about,
-    as_content,
-    overridden,
-    read_toml,
-    sections,
-    validated,
-)
+from burnqed.core.config import as_content, overridden, read_toml, sections, validated
 from burnqed.core.errors import ConfigError
-from burnqed.core.types import LeakRule
 from burnqed.data.benchmarks import BENCHMARKS
-from burnqed.evaluation.negatives import Effort
 from burnqed.iteration.older import refuse_options, translated
-from burnqed.iteration.settings import (
-    EncoderSettings,
-    EvalSettings,
-    PolicySettings,
-    RankerSettings,
-    SearchSettings,
-    Section,
-    ValueSettings,
+from burnqed.iteration.sections import (
+    Data,
+    Embeddings,
+    Eval,
+    Joint,
+    Policy,
+    Run,
+    Search,
+    Stop,
+    Teacher,
+    Theorems,
+    Value,
 )
-from burnqed.lean.toolchain import Kind as ToolchainKind
+from burnqed.iteration.settings import JointSettings, PolicySettings, RankerSettings, Section
 from burnqed.policy.models.names import is_hub_name
 from burnqed.policy.models.smollm2 import NAME as SMOLLM2
-from burnqed.prover.config import NOISE
-from burnqed.training.plans import NANO, NANO_LR, Mixture
+from burnqed.prover.config import FEWEST_STATES
+from burnqed.training.plans import NANO
 
 RANKER = "ranker"  # no language model: rules and lemmas, in an order that is learnt
 RANKED = "ranked"  # the policy that a ranker makes
-PRESETS = ("smoke", "lean-start", "from-nothing")
+PRESETS = ("smoke", "lean-start", "from-nothing", "heart")
 TRAIN_NAME = "train"  # theorems/train.json
 
-_MIX = Mixture()
 _READ = ("val", "resume_from")  # settings of trainings that are files
-Nodes = tuple[AtLeast1, ...]
-Share = Annotated[float, Meta(ge=0, le=1)]
-
-
-class Run(Section, frozen=True, kw_only=True):
-    """What all stages share."""
-
-    seed: Annotated[int, about("Same seed, same run.")] = 0
-    workers: Annotated[AtLeast1 | None, about("Lean processes to search with.")] = None
-    toolchain: Annotated[ToolchainKind | None, about("embedded, native or pantograph.")] = None
-    device: Annotated[
-        Literal["auto", "cpu", "cuda"],
-        about("Of models in searches; a training takes the GPU if there is one."),
-    ] = "auto"
-
-
-class Theorems(Section, frozen=True, kw_only=True):
-    """What is searched for proofs to learn from. Theorems of the held-out sets are always left out."""
-
-    modules: Annotated[tuple[str, ...], about("Of the library.")] = ("Init", "Std")
-    set: Annotated[str, about("An INDEX.json or a benchmark, instead of modules.")] = ""
-    split: Annotated[Literal["train", "val", "test", ""], about("Only these of the set.")] = "train"
-    sample: Annotated[AtLeast0, about("So many of them; 0: all.")] = 4000
-    leak_rule: Annotated[LeakRule, about("What a new proof of a library theorem may use.")] = "self"
-
-
-class Teacher(Section, frozen=True, kw_only=True):
-    """Searches before the first training, by rules: budgets that rise on what is unproved.
-
-    What is not in its sample is new to the searches of the iterations.
-    """
-
-    nodes: Annotated[Nodes, about("Budgets of its rounds.")] = (1, 4)
-    sample: Annotated[AtLeast0, about("So many of the theorems; 0: all.")] = 0
-    candidates: Annotated[AtLeast1 | None, about("Tactics to try at a state.")] = None
-
-
-class Data(Section, frozen=True, kw_only=True):
-    """What the policy learns from.
-
-    `base` are files of pairs, such as human proofs; without any, what the teacher proved takes their
-    place. What the run's own searches find comes `extra_weight` times beside `base_sample` of them.
-    """
-
-    base: Annotated[tuple[str, ...], about("Files of pairs.")] = ()
-    base_sample: Annotated[AtLeast0, about("Pairs of the base to keep.")] = _MIX.base_sample
-    extra_weight: Annotated[AtLeast1, about("Times that found pairs come.")] = _MIX.extra_weight
-    easy_share: Annotated[Share, about("Of theorems whose proof is one step.")] = 0.5
-    val_share: Annotated[
-        Annotated[float, Meta(ge=0, le=0.9)], about("Of the theorems, to validate on.")
-    ] = 0.1
-
-
-class Policy(Section, frozen=True, kw_only=True):
-    """The model and its training; the learning rate is multiplied by `lr_decay` at each iteration."""
-
-    base: Annotated[str, about("nano, ranker, smollm2, a directory, or a name of the hub.")] = NANO
-    nano_size: Annotated[Literal["6m", "15m", "30m"], about("Parameters of nano.")] = "6m"
-    lr: Annotated[Share, about("Peak learning rate.")] = NANO_LR
-    lr_decay: Annotated[Annotated[float, Meta(ge=1e-6, le=1)], about("At each iteration.")] = 0.5
-    first_epochs: Annotated[AtLeast1, about("Of iteration 0.")] = 12
-    epochs: Annotated[AtLeast1, about("Of the later iterations.")] = 4
-    batch: Annotated[AtLeast1, about("Examples at once.")] = 64
-    accumulate: Annotated[AtLeast1, about("Batches to a step.")] = 1
-    training: Annotated[PolicySettings, about("More of `burn-qed train policy`.")] = PolicySettings()
-    ranker: Annotated[RankerSettings, about("More of `burn-qed train ranker`.")] = RankerSettings()
-
-
-class Search(Section, frozen=True, kw_only=True):
-    """Searching for proofs to learn from: rounds whose budgets rise, each on what is unproved."""
-
-    policy: Annotated[Literal["mix", "local", "ranked"], about("With the trained model.")] = "mix"
-    nodes: Annotated[Nodes, about("Budgets of its rounds.")] = (4, 16)
-    escalate: Annotated[
-        Annotated[float, Meta(ge=0.01, le=100)],
-        about("Budgets are multiplied by it at each iteration."),
-    ] = 1.0
-    sample: Annotated[
-        AtLeast0, about("Theorems to begin an iteration with, of those unproved; 0: all.")
-    ] = 1000
-    candidates: Annotated[AtLeast1 | None, about("Tactics to try at a state.")] = None
-    noise_nodes: Annotated[AtLeast0, about("Iteration 0 only; 0: no noise.")] = 4
-    noise_temperature: Annotated[
-        Annotated[float, Meta(ge=0.01, le=100)], about("What a search with noise samples at.")
-    ] = NOISE
-    noise_sample: Annotated[AtLeast0, about("Theorems to search with noise.")] = 300
-    settings: Annotated[SearchSettings, about("More of `burn-qed search`.")] = SearchSettings()
-
-
-class Value(Section, frozen=True, kw_only=True):
-    """The value model, from iteration `first` on. `model` is `words`, or `policy` for its own model."""
-
-    first: Annotated[AtLeast1, about("The iteration that begins with it.")] = 1
-    model: Annotated[Literal["words", "policy"], about("What encodes states.")] = "words"
-    siblings: Annotated[AtLeast0, about("To search at each state of a proof.")] = Effort().siblings
-    beside_nodes: Annotated[
-        AtLeast0, about("Of each sibling's search; 0: no searches beside proofs.")
-    ] = 6
-    beside_steps: Annotated[AtLeast1, about("Only beside proofs of so many steps.")] = 2
-    candidates: Annotated[AtLeast1 | None, about("Of those searches; by default as [search].")] = None
-    val_share: Annotated[
-        Annotated[float, Meta(ge=0.01, le=0.9)], about("Of the theorems, not trained on.")
-    ] = 0.4
-    training: Annotated[ValueSettings, about("More of `burn-qed train value`.")] = ValueSettings()
-    encoder: Annotated[EncoderSettings, about("How `policy` encodes states.")] = EncoderSettings()
-
-
-class Eval(Section, frozen=True, kw_only=True):
-    """Held-out theorems: never searched for training, whatever the other sections say."""
-
-    sets: Annotated[tuple[str, ...], about("Benchmarks, or INDEX.json files.")] = (
-        "core-300", "qed-core",
-    )  # fmt: skip
-    sample: Annotated[AtLeast0, about("Of each set, for a quick look; 0: all.")] = 0
-    budgets: Annotated[Nodes, about("Nodes per theorem.")] = (30, 100, 300)
-    candidates: Annotated[AtLeast1 | None, about("Tactics to try at a state.")] = None
-    settings: Annotated[EvalSettings, about("More of `burn-qed eval`.")] = EvalSettings()
-
-
-class Stop(Section, frozen=True, kw_only=True):
-    """When `run` ends by default. An `iterate` that is asked for is done whatever these say."""
-
-    patience: Annotated[
-        AtLeast0, about("Iterations that may prove no more than one before them; 0: never ends.")
-    ] = 2
-    min_gain: Annotated[AtLeast0, about("Held-out theorems that count as more.")] = 1
-    errors: Annotated[Share, about("Share of theorems that may be errors, of whatever kind.")] = 0.05
 
 
 class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -192,6 +56,8 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     policy: Policy = Policy()
     search: Search = Search()
     value: Value = Value()
+    joint: Joint = Joint()
+    embeddings: Embeddings = Embeddings()
     eval: Eval = Eval()
     stop: Stop = Stop()
 
@@ -226,8 +92,12 @@ def set_name(given: str) -> str:
 
 
 def from_content(content: Mapping[str, Any], where: str) -> Config:
-    """The configuration that a run's manifest holds, also one of an older burn-qed."""
-    return sections(Config, translated(_without_nones(content), where), where)
+    """The configuration that a run's manifest holds, also one of an older burn-qed.
+
+    Before there were `[embeddings]`, nothing was measured, and a run that was begun so ends so.
+    """
+    whole = {"embeddings": {"states": 0, "red_line": "warn"}, **content}
+    return sections(Config, translated(_without_nones(whole), where), where)
 
 
 def _without_nones(content: Mapping[str, Any]) -> dict[str, Any]:
@@ -263,6 +133,7 @@ def _placed(config: Config, folder: Path) -> Config:
         ),
         search=replace(search, settings=_placed_paths(search.settings, folder)),
         value=replace(value, training=_placed_paths(value.training, folder)),
+        joint=replace(config.joint, training=_placed_paths(config.joint.training, folder)),
         eval=replace(
             held,
             sets=tuple(place(one, "sets") for one in held.sets),
@@ -312,6 +183,19 @@ def check(config: Config) -> None:
          'model = "words"'),
         (ranked and bool(config.data.base), "[data]: a ranker learns from searches, and not from pairs",
          "leave out base; the searches of the teacher come first"),
+    ]  # fmt: skip
+    joint, states = config.joint, config.embeddings.states
+    wrong += [
+        (joint.first is not None and config.value.model != "policy",
+         "[joint]: it trains a head on the policy's own model, and [value] model is words",
+         'model = "policy"'),
+        (joint.first is not None and joint.first < config.value.first,
+         f"[joint]: first is {joint.first}, and value models begin at {config.value.first}",
+         "a smaller [value] first"),
+        (joint.first is None and joint.training != JointSettings(),
+         "[joint.training]: no iteration trains both models together", "[joint] first = 1"),
+        (0 < states < FEWEST_STATES, f"[embeddings]: {states} states say nothing",
+         f"{FEWEST_STATES} at least, or 0: nothing is measured"),
     ]  # fmt: skip
     without = "[policy.{}]: it is for another policy than base = {}"
     wrong += [

@@ -25,8 +25,8 @@ from burnqed.core.runs import MANIFEST, read_manifest, shown_by
 from burnqed.core.storage import remedy
 from burnqed.iteration.config import Config, from_content
 from burnqed.iteration.history import BASELINE
+from burnqed.iteration.made import Status, folder
 from burnqed.iteration.specs import Stage
-from burnqed.iteration.stages import Status, folder
 
 STAGES, LOGS, JOURNAL, LOCK = "stages", "logs", "journal.jsonl", ".lock"
 SPECS, OUTCOMES = "specs", "outcomes"

@@ -17,6 +17,7 @@ from burnqed.iteration.outcome import Done, Failed, Outcome, Skipped, Stopped, f
 from burnqed.iteration.specs import Spec, Stage
 from burnqed.iteration.watching import Log
 from burnqed.prover import evaluating, training
+from burnqed.prover.embeddings import SameEncoder, look_at
 from burnqed.prover.exporting import export
 from burnqed.prover.indexing import bring, index
 from burnqed.prover.negatives import negatives
@@ -78,13 +79,32 @@ def execute(spec: Spec, log: Log, *, resume: bool) -> Outcome:
         case specs.Evaluate():
             measured = evaluating.evaluate(spec.theorems, spec.out, spec.config, log, resume=resume)
             return Stopped() if isinstance(measured, evaluating.Stopped) else _done(measured.errors)
-        case specs.TrainPolicy() | specs.TrainRanker() | specs.TrainValue():
+        case specs.Look():
+            log.listen()
+            return _looked(spec, log)
+        case specs.TrainPolicy() | specs.TrainRanker() | specs.TrainValue() | specs.TrainJoint():
             log.listen()
             return _trained(_train(spec, log, resume))
 
 
+def _looked(spec: specs.Look, log: Log) -> Outcome:
+    models = [(name, name) for name in (spec.model, spec.against) if name is not None]
+    given = (spec.config, spec.out, log, spec.embeddings)
+    try:
+        look = look_at(spec.runs, models, *given)
+    except SameEncoder as error:  # a training that changed nothing: there is one encoder to measure
+        log.warn(error.message)
+        look = look_at(spec.runs, models[1:], *given)
+    if look is None:
+        return Stopped()
+    print(json.dumps(look.figures))
+    return Done()
+
+
 def _train(
-    spec: specs.TrainPolicy | specs.TrainRanker | specs.TrainValue, log: Log, resume: bool
+    spec: specs.TrainPolicy | specs.TrainRanker | specs.TrainValue | specs.TrainJoint,
+    log: Log,
+    resume: bool,
 ) -> Mapping[str, Any] | None:
     match spec:
         case specs.TrainPolicy():
@@ -94,14 +114,17 @@ def _train(
         case specs.TrainValue():
             given = (spec.config, spec.out, spec.encoding, log)
             return training.train_value(*given, resume=resume)
+        case specs.TrainJoint():
+            return training.train_joint(spec.config, spec.out, log, resume=resume)
 
 
 def _trained(result: Mapping[str, Any] | None) -> Outcome:
     if result is None:
         return Stopped()
     print(json.dumps(result))
-    # A value model whose temperature went to its bound: what was best before is kept.
-    return _done({"temperature": int(result.get("stopped") == "temperature")})
+    # A value model whose temperature went to its bound, or a red line: what was best before is kept.
+    ended = str(result.get("stopped"))
+    return _done({ended: int(ended in ("temperature", "collapse", "tactics"))})
 
 
 def _done(errors: Mapping[str, int]) -> Done:

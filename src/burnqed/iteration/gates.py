@@ -12,6 +12,7 @@ from burnqed.evaluation.compare import Pairing, compare, p_text
 from burnqed.evaluation.results import IterationResult
 from burnqed.iteration.config import Config, set_name
 from burnqed.iteration.history import BASELINE, Evaluated, Gate, History, Iteration
+from burnqed.iteration.red_lines import Line, lines
 from burnqed.value.calibration import Verdict as ValueVerdict
 
 
@@ -27,6 +28,7 @@ def gates_of(
         return tuple(found)
     found += [_skipped(name, why) for name, why in skipped.items()]
     found += _learnt(one)
+    found += _red_lines(one, config)
     earlier = iterations[-2]
     for name, evaluated in one.evaluated.items():
         if name in first.evaluated:
@@ -107,6 +109,44 @@ def _learnt(one: Iteration) -> list[Gate]:
     return [Gate("policy", rule, "warn", told, hint)]
 
 
+def _red_lines(one: Iteration, config: Config) -> list[Gate]:
+    """Whether backbone and value model stand clear of the red lines, and what is done where not."""
+    found = []
+    ended = str((one.value or {}).get("stopped"))
+    if one.policy is not None and one.policy is one.value:
+        rule = "the policy and its value model are trained together to the last step"
+        cut = ended in ("temperature", "collapse", "tactics")
+        told = f"ended at step {one.value.get('steps')}: {ended}"
+        told += f"; step {one.value.get('best_step')} is kept" if cut else ""
+        hint = "log.jsonl in checkpoints/joint: `burn-qed train joint --help` says what the lines mean"
+        found.append(Gate("joint", rule, "warn" if cut else "pass", told, hint if cut else ""))
+    for line in lines(config, one.embeddings, one.value):
+        title = f"red line, {line.name}"
+        if line.measured is None:
+            hint = "more proofs of several steps, or a larger share of theorems that are set aside"
+            found.append(Gate(title, line.rule, "warn", line.told, hint))
+        elif not line.crossed:
+            found.append(Gate(title, line.rule, "pass", line.told))
+        else:
+            found.append(_crossed(title, line, one, config))
+    return found
+
+
+def _crossed(title: str, line: Line, one: Iteration, config: Config) -> Gate:
+    acts = [f"the searches of {one.label} go without the value model"] * (line.name in one.dropped)
+    stops = config.embeddings.red_line == "stop"
+    acts += ["the run ends"] if stops else []
+    told = f"{line.told}; {' and '.join(acts) or 'nothing is done about it'}"
+    hint = (
+        "`burn-qed embeddings report` draws them; labels, layer and pooling decide, and a policy "
+        "that is trained too far: a smaller learning rate, fewer epochs"
+        if line.of_backbone
+        else "checkpoints: rank-1 by depth; `burn-qed negatives` beside deeper proofs adds groups"
+    )
+    hint += "; [embeddings] has the lines, and what crossing one does"
+    return Gate(title, line.rule, "stop" if stops else "warn", told, hint)
+
+
 def _against(name: str, before: Iteration, one: Iteration) -> Gate:
     """Whether an iteration proves more of a set than one before it, at the largest budget."""
     old, new = as_used(before, before.evaluated[name]), as_used(one, one.evaluated[name])
@@ -149,11 +189,13 @@ def value_verdict(paired: Pairing) -> ValueVerdict:
 
 
 def as_used(one: Iteration, evaluated: Evaluated) -> IterationResult:
-    """What a user gets: guided by the value model where its own verdict says that it ranks better.
+    """What a user gets: guided by the value model where its own verdict says that it ranks better, and
+    no red line drops it.
 
     The verdict is about training theorems. Taking what proved more here would choose by the answer.
     """
-    trusted = one.value is not None and one.value.get("verdict") == "better"
+    better = one.value is not None and one.value.get("verdict") == "better"
+    trusted = better and not one.dropped
     return evaluated.given if trusted and evaluated.given is not None else evaluated.without
 
 

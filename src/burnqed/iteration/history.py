@@ -72,13 +72,16 @@ class Evaluated:
 class Iteration:
     """One turn of the loop; the baseline is one as well, and has nothing but `evaluated`.
 
-    `policy` and `value` are the `result.json` of the two trainings, None where there was none.
+    `policy` and `value` are the `result.json` of the two trainings, None where there was none. It is
+    one training where both were trained together. `embeddings` are the figures of an embeddings report.
     """
 
     number: int
     evaluated: Mapping[str, Evaluated] = field(default_factory=dict)  # by the set's name
     policy: Mapping[str, Any] | None = None
     value: Mapping[str, Any] | None = None
+    embeddings: Mapping[str, Any] | None = None
+    dropped: tuple[str, ...] = ()  # the red lines for which no search follows its value model
     pairs: Mapping[str, Any] | None = None  # what the training set was made of
     searches: tuple[SearchCount, ...] = ()
     newly_proved: tuple[str, ...] = ()  # training theorems that no earlier search proved

@@ -9,16 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from burnqed.core.config import as_content, build
 from burnqed.core.errors import InputError
 from burnqed.core.runs import MANIFEST, check_out
 from burnqed.iteration import rounds
 from burnqed.iteration.config import Config, read_config
-from burnqed.iteration.directory import freeze, locked, read_done, read_run
+from burnqed.iteration.directory import freeze, locked, read_run
 from burnqed.iteration.history import History
 from burnqed.iteration.runner import Stopped, Watcher
 from burnqed.iteration.specs import Stage
 from burnqed.iteration.stages import stages
+from burnqed.iteration.standing import read_standing
 from burnqed.prover import leans
 from burnqed.prover.config import LeanConfig
 
@@ -64,7 +67,7 @@ def go_on(
 
 
 def _planned(out: Path, config: Config, number: int) -> list[tuple[Stage, str]]:
-    done = read_done(out)
+    done = read_standing(out, config)
     return [(stage, done.get(stage.key, "")) for stage in stages(config, number, done)]
 
 
@@ -76,6 +79,8 @@ def _open(out: Path, wanted: Config | None, warn: Callable[[str], None]) -> Conf
         return wanted
     config, manifest = read_run(out)
     if wanted is not None:
+        if "embeddings" not in manifest["config"]:  # begun by a burn-qed that did not measure them
+            wanted = replace(wanted, embeddings=config.embeddings)
         before = manifest | {"config": as_content(config)}  # as this version writes it down
         _refuse_changes(out, before, rounds.manifest(wanted, manifest["toolchain"]))
         config = wanted  # the same, with files where they are now

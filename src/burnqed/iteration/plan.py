@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from burnqed.iteration.config import Config
 from burnqed.iteration.history import BASELINE
+from burnqed.iteration.made import Done
 from burnqed.iteration.specs import Stage
-from burnqed.iteration.stages import Done, stages
+from burnqed.iteration.stages import stages
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,15 +24,15 @@ from burnqed.iteration.directory import (
     note_asked,
     note_reset,
     read_asked,
-    read_done,
     read_spent,
     write_record,
 )
 from burnqed.iteration.gates import why_end
 from burnqed.iteration.history import BASELINE, History
+from burnqed.iteration.made import TRAIN, folder
 from burnqed.iteration.plan import Due, due, first_incomplete
 from burnqed.iteration.runner import Stopped, Watcher, run_stage
-from burnqed.iteration.stages import TRAIN, folder
+from burnqed.iteration.standing import read_standing
 from burnqed.iteration.summary import collect, write_summary
 from burnqed.training.plans import NANO
 
@@ -107,7 +107,7 @@ class Work:
 
 def iterate(work: Work, iteration: int) -> signal.Signals | None:
     """All that is due in one iteration; the signal that stopped it, if one did."""
-    done = read_done(work.run)
+    done = read_standing(work.run, work.config)
     earlier = first_incomplete(work.config, done, iteration - 1)
     if earlier is not None:
         name = "the baseline" if earlier == BASELINE else f"iteration {earlier}"
@@ -117,7 +117,7 @@ def iterate(work: Work, iteration: int) -> signal.Signals | None:
             hint=f"`burn-qed {command} --out {work.run}`, or `burn-qed run`, which does all of them",
         )
     note_asked(work.run, max(read_asked(work.run) or 0, iteration + 1))
-    while (following := due(work.config, iteration, read_done(work.run))) is not None:
+    while (following := due(work.config, iteration, read_standing(work.run, work.config))) is not None:
         stage = following.stage
         if following.without:
             why = f"{following.without} was skipped"
@@ -150,7 +150,7 @@ def run(work: Work, iterations: int) -> signal.Signals | None:
 
 def history(run: Path, config: Config) -> History:
     """What a run has come to, and whether it should go on."""
-    found, asked, done = collect(run), read_asked(run), read_done(run)
+    found, asked, done = collect(run), read_asked(run), read_standing(run, config)
     begun = found.iterations[-1].number if found.iterations else BASELINE
     finished = first_incomplete(config, done, max(begun, (asked or 0) - 1)) is None
     return dataclasses.replace(found, ended=why_end(config, found), finished=finished)
@@ -158,7 +158,7 @@ def history(run: Path, config: Config) -> History:
 
 def due_now(run: Path, config: Config, found: History) -> Due | None:
     """The stage that `burn-qed run` would begin with; None where it has nothing left to do."""
-    done = read_done(run)
+    done = read_standing(run, config)
     begun = max((number for number, _ in done), default=BASELINE)
     number = first_incomplete(config, done, begun)
     if number is None and (found.ended or found.finished):

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_type_hints
 import msgspec
 
 from burnqed.prover.config import EncoderConfig, EvalConfig, LeanConfig, SearchConfig
-from burnqed.training.settings import PolicyTraining, RankerTraining, ValueTraining
+from burnqed.training.settings import (
+    JointTraining,
+    PolicyTraining,
+    RankerTraining,
+    ValueTraining,
+)
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -43,6 +48,7 @@ if TYPE_CHECKING:  # their fields are known when they are made
     RankerSettings: TypeAlias = Section
     SearchSettings: TypeAlias = Section
     ValueSettings: TypeAlias = Section
+    JointSettings: TypeAlias = Section
     EncoderSettings: TypeAlias = Section
     EvalSettings: TypeAlias = Section
 else:
@@ -56,5 +62,11 @@ else:
     ValueSettings = _table(
         "ValueSettings", ValueTraining, {"data", "model", "val_share", "seed"}, slower=True
     )
+    JointSettings = _table(
+        "JointSettings", JointTraining,
+        {"data", "runs", "base", "extra_data", "extra_weight", "base_sample", "val_share", "nano_size",
+         "pooling", "layer", "seed"},
+        slower=True,
+    )  # fmt: skip
     EncoderSettings = _table("EncoderSettings", EncoderConfig, {"device"})
     EvalSettings = _table("EvalSettings", EvalConfig, {*_ASKED, "budgets", "ablate"})

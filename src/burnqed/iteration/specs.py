@@ -20,11 +20,17 @@ from burnqed.prover.config import (
     EvalConfig,
     ExportConfig,
     LeanConfig,
+    LookConfig,
     NegativesConfig,
     SearchConfig,
 )
 from burnqed.prover.data_config import IndexConfig, PairsConfig
-from burnqed.training.settings import PolicyTraining, RankerTraining, ValueTraining
+from burnqed.training.settings import (
+    JointTraining,
+    PolicyTraining,
+    RankerTraining,
+    ValueTraining,
+)
 
 
 class Command(
@@ -137,6 +143,24 @@ class TrainValue(Command, frozen=True, kw_only=True, tag="train value"):
     out: Path
 
 
+class TrainJoint(Command, frozen=True, kw_only=True, tag="train joint"):
+    resumes: ClassVar[bool] = True
+    config: JointTraining
+    out: Path
+
+
+class Look(Command, frozen=True, kw_only=True, tag="embeddings report"):
+    """An encoder measured, or two. The stage writes the figures; the command draws them, too."""
+
+    arguments: ClassVar[tuple[str, ...]] = ("runs",)
+    runs: tuple[Path, ...]
+    model: str
+    against: str | None = None
+    config: LookConfig
+    embeddings: Path | None = None
+    out: Path
+
+
 class Export(Command, frozen=True, kw_only=True, tag="export"):
     """A trained model, as a directory of its own."""
 
@@ -155,8 +179,8 @@ class Evaluate(OnSet, frozen=True, kw_only=True, tag="eval"):
 
 
 Spec = (
-    Fetch | Index | Search | Negatives | Pairs | TrainPolicy | TrainRanker | TrainValue | Export
-    | Evaluate
+    Fetch | Index | Search | Negatives | Pairs | TrainPolicy | TrainRanker | TrainValue | TrainJoint
+    | Look | Export | Evaluate
 )  # fmt: skip
 
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from burnqed.core.errors import InputError
 from burnqed.core.files import publish
 from burnqed.core.runs import SUMMARY
 from burnqed.data.index import read_index, statement_sha
@@ -24,7 +23,6 @@ from burnqed.evaluation.results import (
 from burnqed.iteration.config import Config, set_name
 from burnqed.iteration.directory import (
     Spent,
-    read_done,
     read_record,
     read_run,
     read_spent,
@@ -40,23 +38,25 @@ from burnqed.iteration.history import (
     SearchCount,
     StageCost,
 )
-from burnqed.iteration.specs import Search, Stage
-from burnqed.iteration.stages import (
+from burnqed.iteration.made import (
+    JOINT,
     TEACHER_PAIRS,
     TRAIN,
-    VALUE,
     Done,
     evaluation_of,
+    is_made,
     policy_training,
-    stages,
-    value_training,
 )
+from burnqed.iteration.red_lines import drops
+from burnqed.iteration.specs import Search, Stage
+from burnqed.iteration.stages import stages
+from burnqed.iteration.standing import read_look, read_made, read_standing, read_value
 
 
 def collect(run: Path) -> History:
     """All that a run has come to, of its finished stages."""
     config, manifest = read_run(run)
-    done, spent = read_done(run), read_spent(run)
+    done, spent = read_standing(run, config), read_spent(run)
     last = max([number for number, _ in (*done, *spent)], default=BASELINE)
     proved: set[str] = set()
     damage: list[str] = []
@@ -97,12 +97,17 @@ def _iteration(
     searched = [s for s in planned if isinstance(s.spec, Search) and done.get(s.key) == "done"]
     counts, newly = _searches(run, searched, before, on_problem)
     pairs = f"trajectories/iter_{number}/pairs.jsonl" if number else TEACHER_PAIRS
+    trained = run / policy_training(number) / RESULT
+    value, together = read_value(run, number, done), is_made(number, JOINT, done)
+    look = read_look(run, number, done)
     return Iteration(
         number=number,
         evaluated=evaluated,
-        policy=_json(run / policy_training(number) / RESULT, done, (number, "policy")),
-        value=_json(run / value_training(number) / RESULT, done, (number, VALUE)),
-        pairs=_json(
+        policy=value if together else read_made(trained, done, (number, "policy")),
+        value=value,
+        embeddings=look,
+        dropped=tuple(line.name for line in drops(config, look, value)),
+        pairs=read_made(
             (run / pairs).with_suffix(".json"),
             done,
             (number, "pairs" if number else "teacher-pairs"),
@@ -162,20 +167,6 @@ def _searches(
     return counts, list(newly)
 
 
-def _json(path: Path, done: Done, key: tuple[int, str]) -> dict[str, Any] | None:
-    """What a finished stage wrote; None where there was no such stage."""
-    if done.get(key) != "done":
-        return None
-    try:
-        content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-        return content
-    except (OSError, ValueError) as error:
-        raise InputError(
-            f"cannot read {path}: {error}",
-            hint=f"the stage {key[1]} wrote it; remove its record in stages/ to have it done again",
-        ) from error
-
-
 # ------------------------------------------------------------------------------- summary.json
 
 
@@ -214,6 +205,8 @@ def _iteration_json(one: Iteration, history: History) -> dict[str, Any]:
     return content | {
         "policy": one.policy,
         "value": one.value,
+        "embeddings": one.embeddings,
+        "dropped": list(one.dropped),
         "pairs": one.pairs,
         "searches": [dataclasses.asdict(search) for search in one.searches],
         "newly_proved": len(one.newly_proved),

@@ -318,12 +318,22 @@ class EncoderConfig(ModelConfig, frozen=True, kw_only=True):
     ] = -1
 
 
+FEWEST_STATES = 10  # that an encoder is looked at with
+
+
 class LookConfig(EncoderConfig, frozen=True, kw_only=True):
     """The states that an encoder is looked at with."""
 
     states: Annotated[
-        Annotated[int, Meta(ge=10)], about("Most states to embed, of theorems drawn by the seed.")
+        Annotated[int, Meta(ge=FEWEST_STATES)],
+        about("Most states to embed, of theorems drawn by the seed."),
     ] = 10_000
+    val_share: Annotated[
+        Annotated[float, Meta(ge=0, le=0.9)],
+        about(
+            "Take only theorems that a training with this --val-share did not learn from; 0: take all."
+        ),
+    ] = 0.0
     mapped: Annotated[
         Annotated[int, Meta(ge=10, le=5000)], about("Most states to draw on a map, each a dot.")
     ] = 1000

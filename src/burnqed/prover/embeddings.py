@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from burnqed.core.errors import InputError, NotEnough
+from burnqed.core.files import publish
 from burnqed.core.runs import check_out
 from burnqed.core.watching import Watcher
 from burnqed.policy.models.strict import need_libraries
@@ -20,7 +22,11 @@ if TYPE_CHECKING:  # they load torch
     from burnqed.value.geometry import Array, Distances, Geometry
     from burnqed.value.sample import Sample
 
-EMBEDDINGS = "embeddings"  # of a report's directory
+EMBEDDINGS, FIGURES = "embeddings", "embeddings.json"  # of a report's directory
+
+
+class SameEncoder(InputError):
+    """Two models that are to be compared are the same encoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +52,7 @@ class Look:
     drift: Drift | None
     seed: int
     mapped: int
+    val_share: float = 0.0  # its theorems are of the share that trainings set aside; 0: of all
 
     @property
     def figures(self) -> dict[str, Any]:
@@ -53,6 +60,7 @@ class Look:
         return {
             "runs": list(self.runs),
             "seed": self.seed,
+            "val_share": self.val_share,
             "encoders": [
                 {
                     "label": one.label, "model": one.model, "encoder": asdict(one.encoder),
@@ -74,7 +82,8 @@ def look_at(
 ) -> Look | None:
     """Embed states of some runs with each model, given as a label and a directory; None if stopped.
 
-    Embeddings are kept in `embeddings`, by default with the report, and not computed again.
+    The figures are written to `out`. Embeddings are kept in `embeddings`, by default with the report,
+    and not computed again.
     """
     check_out(out)
     need_libraries()
@@ -92,13 +101,23 @@ def look_at(
             "sibling that was explored and given up",
             hint="make some with `burn-qed negatives`, and give its directory as well",
         )
+    if config.val_share:
+        from burnqed.training.siblings import set_aside
+
+        found = replace(found, groups=set_aside(found.groups, config.val_share))
+        if not found.groups:
+            raise NotEnough(
+                "nothing to look at: of the theorems that a training with --val-share "
+                f"{config.val_share:g} sets aside, none has a group of siblings",
+                hint="more proofs, or a larger share",
+            )
     states = sample(found, config.states, config.seed)
     seen: list[Encoded] = []
     for label, model in models:
         encoder = policies.encoder(policies.local(model, config), config, watcher.warn)
         name = encoder.name
         if any(one.encoder == name for one in seen):
-            raise InputError(
+            raise SameEncoder(
                 f"{model} is the same encoder as {seen[0].model}", hint="give --against another model"
             )
         cache = EmbeddingCache(embeddings or out / EMBEDDINGS, name)
@@ -110,6 +129,9 @@ def look_at(
         told = geometry(rows, states, spectrum, apart)
         seen.append(Encoded(label, model, name, rows, spectrum, apart, told))
     moved = drift(seen[0].rows, seen[1].rows) if len(seen) == 2 else None
-    return Look(
-        tuple(map(str, runs)), states, tuple(seen), moved, seed=config.seed, mapped=config.mapped
-    )
+    look = Look(
+        tuple(map(str, runs)), states, tuple(seen), moved, seed=config.seed, mapped=config.mapped,
+        val_share=config.val_share,
+    )  # fmt: skip
+    publish(out / FIGURES, json.dumps(look.figures, indent=2, ensure_ascii=False) + "\n")
+    return look

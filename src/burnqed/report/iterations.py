@@ -6,7 +6,7 @@ from markupsafe import Markup
 
 from burnqed.evaluation.compare import count
 from burnqed.iteration.history import BASELINE, History, Iteration
-from burnqed.report import iteration_models, iteration_records, iteration_scores
+from burnqed.report import iteration_embeddings, iteration_models, iteration_records, iteration_scores
 from burnqed.report.document import contents, document, figure, plots
 from burnqed.report.iteration_plots import BY_ITERATION, BY_NODES, svg_iteration_plots
 from burnqed.report.markup import header, join
@@ -27,6 +27,7 @@ def iteration_page(history: History) -> str:
             _plots(history),
             iteration_scores.score_tables(history),
             iteration_models.value_models(history),
+            iteration_embeddings.embeddings(history),
             iteration_models.policies(history),
             iteration_scores.new_and_lost(history),
             iteration_records.searches(history),

@@ -105,7 +105,7 @@ class Loop(KeptLoop[Progress]):
             material.train, plan.k, in_batch=plan.in_batch,
             conditioned=both.head.config.conditioned,
         )  # fmt: skip
-        self.scale: Scale = scale_of(plan, both.head.config.width)
+        self.scale: Scale = scale_of(plan.scale, both.head.config.width)
         self.shared = [p for p in both.module.parameters() if p.requires_grad]
         self.optimizer = _optimizer(self.shared, both, plan)
         self._resume(resumed)

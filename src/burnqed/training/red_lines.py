@@ -36,11 +36,11 @@ class Standing:
         )
 
 
-def scale_of(plan: JointPlan, width: int) -> Scale:
+def scale_of(asked: Literal["auto", "own", "start"], width: int) -> Scale:
     """What `auto` means for a backbone with hidden states of this width."""
-    if plan.scale == "auto":
+    if asked == "auto":
         return "own" if width == ORIGINAL_WIDTH else "start"
-    return plan.scale
+    return asked
 
 
 def crossed(scaled: Standing, step: int, plan: JointPlan) -> Crossed | None:

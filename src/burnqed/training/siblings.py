@@ -139,6 +139,15 @@ def split_groups(
     return Split(tuple(train), tuple(val), tuple(test), left_out)
 
 
+def set_aside(groups: Sequence[Contrast], share: float) -> tuple[Contrast, ...]:
+    """The groups of theorems that a training with this share does not learn from."""
+    sides: tuple[list[Contrast], list[Contrast]] = ([], [])
+    for group in groups:
+        sides[is_validation(group.theorem, share)].append(group)
+    _, kept = _apart(*sides, learnt=())
+    return tuple(kept)
+
+
 def _with_slower(found: Contrasts) -> Iterator[Contrast]:
     for group in (*found.groups, *found.paced):
         yield replace(group, siblings=(*group.siblings, *group.slower))

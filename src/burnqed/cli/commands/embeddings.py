@@ -16,7 +16,7 @@ from burnqed.core.files import publish
 from burnqed.prover.config import LookConfig
 from burnqed.prover.embeddings import Encoded, look_at
 
-PAGE, FIGURES = "report.html", "embeddings.json"
+PAGE = "report.html"
 
 app = typer.Typer(no_args_is_help=True, help="Look at embeddings: what a value model is shown.")
 
@@ -91,7 +91,6 @@ def report_command(
     drawn = mapped_rows(look)
     save_embedding_plots(look, drawn, out)
     publish(out / PAGE, embeddings_page(look, drawn))
-    publish(out / FIGURES, json.dumps(look.figures, indent=2, ensure_ascii=False) + "\n")
     if as_json:
         typer.echo(json.dumps({**look.figures, "page": str(out / PAGE)}, ensure_ascii=False))
         return

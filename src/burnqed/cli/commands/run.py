@@ -28,7 +28,7 @@ ConfigOption = Annotated[
     typer.Option(
         "--config",
         metavar="TOML|NAME",
-        help="A .toml file, or from-nothing, lean-start or smoke. A run that is there has its own.",
+        help="A .toml file, or from-nothing, lean-start, heart or smoke. A run that is there has one.",
     ),
 ]
 SetOption = Annotated[
@@ -50,14 +50,17 @@ def run_command(
     """Run expert iteration: the baseline, then round after round of training, search and evaluation.
 
     Each iteration trains the policy on what was proved so far, exports it, trains a value model (from
-    iteration 1 on), searches the training theorems that are still unproved, and evaluates on held-out
-    theorems, with the value model and without. From nothing, iteration 0 begins with a teacher: the
-    portfolio, or a ranker that is not trained yet. Every stage is a burn-qed command that could be
-    typed by hand in RUN; `burn-qed status RUN` lists them.
+    iteration 1 on), measures the policy's embeddings, searches the training theorems that are still
+    unproved, and evaluates on held-out theorems, with the value model and without. With `[joint]` in
+    the configuration policy and value model are trained together, as in `--config heart`.
+
+    From nothing, iteration 0 begins with a teacher: the portfolio, or a ranker that is not trained yet.
+    Every stage is a burn-qed command that could be typed by hand in RUN; `burn-qed status RUN` lists
+    them.
 
     RUN gets manifest.json (what was asked for: it is frozen), theorems/, trajectories/,
-    checkpoints/{llm,ebm}/iter_N, models/llm/iter_N, eval_results/, logs/, stages/ (a record for each
-    stage that is done) and summary.json. `burn-qed report RUN` draws it.
+    checkpoints/{llm,ebm,joint}/iter_N, models/llm/iter_N, embeddings/, eval_results/, logs/, stages/
+    (a record for each stage that is done) and summary.json. `burn-qed report RUN` draws it.
 
     Ctrl-C saves. The same command goes on where the run was stopped or killed, on another machine as
     well; nothing that is done is done again. It ends by itself when a gate says stop, or when
@@ -66,6 +69,8 @@ def run_command(
     Examples:
 
         burn-qed run --config from-nothing --iterations 3 --out runs/first
+
+        burn-qed run --config heart --set policy.base=models/pretrained --out runs/heart
 
         burn-qed run --config mine.toml --set search.sample=2000 --out runs/mine
 
@@ -135,13 +140,13 @@ def smoke_command(
     settings: SetOption = None,
     as_json: JsonOption = False,
 ) -> None:
-    """Run the whole loop in minutes: real Lean, a nano model, two iterations, everything small.
+    """Run the whole loop in minutes: real Lean, a nano model, three iterations, everything small.
 
     It shows that a machine can do all of it. What it proves says nothing.
 
     Exit codes: as of `burn-qed run`.
     """
-    _work(out, "smoke", settings, as_json, lambda work: rounds.run(work, 2))
+    _work(out, "smoke", settings, as_json, lambda work: rounds.run(work, 3))
 
 
 # ------------------------------------------------------------------------------------- working
