@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+
 import numpy as np
 
-from burnqed.prover.embeddings import Encoded, Look
+from burnqed.prover.embeddings import FIGURES, Encoded, Look
 from burnqed.value.drift import drift
 from burnqed.value.encoder import EncoderName
 from burnqed.value.geometry import distances, geometry, variance_spectrum
@@ -26,3 +29,9 @@ def look(*labels: str, states: Sample | None = None, mapped: int = 60) -> Look:
     seen = tuple(encoded(label, states, 4.0 * (i + 1)) for i, label in enumerate(labels))
     moved = drift(seen[0].rows, seen[1].rows) if len(seen) == 2 else None
     return Look(("runs/a",), states, seen, moved, seed=0, mapped=mapped)
+
+
+def write_figures(seen: Look, out: Path) -> None:
+    """As `look_at` leaves them."""
+    out.mkdir(parents=True, exist_ok=True)
+    (out / FIGURES).write_text(json.dumps(seen.figures), encoding="utf-8")

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 from burnqed.core.errors import CorruptError
+from burnqed.prover.embeddings import FIGURES
 from burnqed.report.embedding_plots import mapped
-from burnqed.report.looks import FIGURES, MAPS, read_figures, read_maps, save_look
+from burnqed.report.looks import MAPS, MapsFile, read_figures, read_maps, save_maps
 from burnqed.report.maps import Maps
-from tests.report.looks import look
+from tests.report.looks import look, write_figures
 
 SEEN = look("iter0", "iter1", mapped=25)
 
@@ -24,8 +25,15 @@ def drawn() -> Maps:
 
 @pytest.fixture
 def out(tmp_path: Path) -> Path:
-    save_look(SEEN, drawn(), tmp_path)
+    write_figures(SEEN, tmp_path)
+    save_maps(SEEN, drawn(), tmp_path)
     return tmp_path
+
+
+def maps_of(folder: Path) -> MapsFile:
+    found = read_maps(folder)
+    assert found is not None
+    return found
 
 
 def test_what_is_read_is_what_was_written(out: Path) -> None:
@@ -33,7 +41,7 @@ def test_what_is_read_is_what_was_written(out: Path) -> None:
     assert figures.labels == ("iter0", "iter1")
     assert figures.geometries == tuple(one.geometry for one in SEEN.encoders)
     assert figures.drift == SEEN.drift
-    found = read_maps(out)
+    found = maps_of(out)
     assert [(one.encoder, one.kind) for one in found.maps] == [("iter0", "PCA"), ("iter1", "PCA")]
     assert list(found.maps[1].points[3]) == [7, 8]
     chosen = mapped(SEEN).tolist()
@@ -49,13 +57,15 @@ def test_what_is_read_is_what_was_written(out: Path) -> None:
 
 def test_each_state_says_how_far_it_moved(out: Path, tmp_path: Path) -> None:
     one, other = (encoded.rows[mapped(SEEN)].astype(float) for encoded in SEEN.encoders)
-    states = read_maps(out).states
+    states = maps_of(out).states
     assert [state.cosine for state in states] == pytest.approx(
         (one * other).sum(axis=1) / np.linalg.norm(one, axis=1) / np.linalg.norm(other, axis=1)
     )
     assert all(state.neighbours is not None and 0 <= state.neighbours <= 1 for state in states)
-    save_look(look("only", mapped=25), {"only": drawn()["iter0"]}, tmp_path / "alone")
-    alone = read_maps(tmp_path / "alone").states
+    only = look("only", mapped=25)
+    write_figures(only, tmp_path / "alone")
+    save_maps(only, {"only": drawn()["iter0"]}, tmp_path / "alone")
+    alone = maps_of(tmp_path / "alone").states
     assert {(state.cosine, state.neighbours) for state in alone} == {(None, None)}
 
 
@@ -82,7 +92,12 @@ def test_damage_is_named(out: Path, file: str, change: object) -> None:
     assert "embeddings report" in why.value.hint
 
 
-def test_a_report_of_before_has_no_maps(out: Path) -> None:
+def test_figures_alone_have_no_maps(out: Path) -> None:
     (out / MAPS).unlink()
-    with pytest.raises(CorruptError, match=r"has no maps\.json"):
+    assert read_maps(out) is None
+
+
+def test_maps_are_not_shown_with_the_figures_of_another_report(out: Path) -> None:
+    write_figures(look("another"), out)
+    with pytest.raises(CorruptError, match="are of two reports"):
         read_maps(out)

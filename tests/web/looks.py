@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from burnqed.report.looks import save_look
-from tests.report.looks import look
+from burnqed.report.looks import save_maps
+from tests.report.looks import look, write_figures
 from tests.value.test_geometry import planted
 from tests.web.samples import HOSTILE
 
@@ -28,7 +28,8 @@ def write_look(out: Path, *labels: str) -> Path:
         label: {"t-SNE": places * (1 + turn), "PCA": places[::-1]} for turn, label in enumerate(labels)
     }
     out.mkdir(parents=True)
-    save_look(seen, drawn, out)
+    write_figures(seen, out)
+    save_maps(seen, drawn, out)
     return out
 
 

@@ -85,11 +85,36 @@ def test_a_new_report_is_seen_and_a_lost_one_is_said(client: TestClient, folder:
     alone = get(client, f"/api/looks/{looks[1]['id']}")
     assert alone["drift"] == []
     assert alone["states"][0]["neighbours"] is None
-    (folder / "second" / "maps.json").unlink()
+    (folder / "second" / "embeddings.json").unlink()
     told = client.get(f"/api/looks/{looks[1]['id']}")
     assert told.status_code == 500
-    assert "has no maps.json" in told.json()["error"]
+    assert "cannot read" in told.json()["error"]
     assert "burn-qed embeddings report" in told.json()["hint"]
+
+
+def test_figures_are_shown_without_maps(client: TestClient, folder: Path) -> None:
+    """Expert iteration draws none; and maps may be damaged, or of an earlier report."""
+    path = f"/api/looks/{listed(client)['id']}"
+    maps = folder / "looks" / "both" / "maps.json"
+    maps.write_text(maps.read_text()[:-9])
+    look = get(client, path)
+    assert "maps.json" in look["problem"]
+    assert (look["maps"], len(look["figures"])) == ([], 15)
+    maps.unlink()
+    look = get(client, path)
+    assert (look["problem"], look["drawn"], look["maps"]) == ("", False, [])
+    assert client.get(f"{path}/state?number=0").status_code == 400
+
+
+def test_a_run_has_the_reports_inside_of_it(client: TestClient, folder: Path) -> None:
+    write_look(folder / "run" / "embeddings", "iter0")
+    answer = get(client, "/api/runs")
+    (run,) = answer["runs"]
+    assert {look["name"]: look["parent"] for look in answer["looks"]} == {
+        "looks/both": None, "run/embeddings": run["id"],
+    }  # fmt: skip
+    (own,) = get(client, f"/api/runs/{run['id']}")["looks"]
+    assert own["name"] == "run/embeddings"
 
 
 def test_what_cannot_be_read_is_named_and_hides_nothing(client: TestClient, folder: Path) -> None:

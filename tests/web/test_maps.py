@@ -13,6 +13,7 @@ from playwright.sync_api import Browser, Locator, Page, Position, expect
 from burnqed.web.server import WebServer
 from tests.web.conftest import watched
 from tests.web.looks import places_on, write_look
+from tests.web.samples import manifest
 from tests.web.test_page import LOOKS, VISIBLE, sound
 
 
@@ -21,6 +22,8 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[WebServer]:
     root = tmp_path_factory.mktemp("looks")
     write_look(root / "both", "iter0", "iter1")
     write_look(root / "one", "only")
+    manifest(root / "loop", "search")
+    (write_look(root / "loop" / "inside", "iter0") / "maps.json").unlink()
     with WebServer(root) as server:
         yield server
 
@@ -92,7 +95,7 @@ def drawn(page: Page, box: Locator, at: Position, colour: str) -> None:
 @pytest.mark.parametrize("page", [LOOKS[0], LOOKS[3]], indirect=True, ids=["light-wide", "dark-narrow"])
 def test_maps_are_accessible_fit_and_show_hostile_text_as_text(page: Page, server: WebServer) -> None:
     page.goto("/")
-    expect(page.get_by_role("row")).to_have_count(3)
+    expect(page.get_by_role("table", name="Embeddings").get_by_role("row")).to_have_count(3)
     sound(page)
     page.get_by_role("link", name="both").click()
     expect(page.get_by_role("listbox")).to_have_count(2)
@@ -177,3 +180,13 @@ def test_colours_say_what_was_chosen(page: Page, server: WebServer) -> None:
     expect(box(page, "PCA map by iter1")).to_be_visible()
     expect(choice(page, "Colours by")).to_have_value("drift")
     expect(choice(page, "Theorem")).to_have_value(other)
+
+
+def test_a_run_leads_to_what_was_measured_in_it_without_maps(page: Page, server: WebServer) -> None:
+    page.goto("/")
+    page.get_by_role("link", name="loop").click()
+    page.get_by_role("link", name="inside").click()
+    expect(page.get_by_text("This report has figures only.")).to_be_visible()
+    expect(page.get_by_role("region", name="Figures")).to_contain_text("centroid_l2")
+    expect(page.get_by_role("listbox")).to_have_count(0)
+    sound(page)

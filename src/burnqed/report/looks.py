@@ -1,11 +1,11 @@
 """What a report on embeddings leaves for programs: figures, and maps with the states that are on them.
 
-`embeddings.json` is written last, so a folder that has it has a whole report.
+A run of expert iteration measures embeddings, too, and draws no maps: it has the figures alone.
 """
 
 from __future__ import annotations
 
-import json
+import hashlib
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -16,13 +16,13 @@ import msgspec
 
 from burnqed.core.errors import CorruptError
 from burnqed.core.files import publish, read_object
-from burnqed.prover.embeddings import Look
+from burnqed.prover.embeddings import FIGURES, Look
 from burnqed.report.embedding_plots import mapped
 from burnqed.report.maps import Maps
 from burnqed.value.drift import Drift, moved_each
 from burnqed.value.geometry import Geometry
 
-FIGURES, MAPS = "embeddings.json", "maps.json"
+MAPS = "maps.json"
 _AGAIN = "run `burn-qed embeddings report` again"
 T = TypeVar("T")
 
@@ -47,8 +47,12 @@ class Map(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MapsFile(msgspec.Struct, frozen=True, kw_only=True):
-    """States, siblings among them by number (the provable one first), and the maps that they are on."""
+    """States, siblings among them by number (the provable one first), and the maps that they are on.
 
+    `figures` is the checksum of the figures that were written with them.
+    """
+
+    figures: str
     states: tuple[Mapped, ...]
     pairs: tuple[tuple[int, int], ...]
     maps: tuple[Map, ...]
@@ -64,10 +68,10 @@ class Known:
     drift: Drift | None
 
 
-def save_look(look: Look, drawn: Maps, out: Path) -> None:
-    """Write both files. `drawn`: the maps of each encoder, by its label."""
-    publish(out / MAPS, msgspec.json.encode(_maps(look, drawn)).decode() + "\n")
-    publish(out / FIGURES, json.dumps(look.figures, indent=2, ensure_ascii=False) + "\n")
+def save_maps(look: Look, drawn: Maps, out: Path) -> None:
+    """Write the maps beside the figures. `drawn`: the maps of each encoder, by its label."""
+    maps = _maps(look, drawn, _checksum(out))
+    publish(out / MAPS, msgspec.json.encode(maps).decode() + "\n")
 
 
 def read_figures(folder: Path) -> Known:
@@ -83,13 +87,15 @@ def read_figures(folder: Path) -> Known:
     )
 
 
-def read_maps(folder: Path) -> MapsFile:
-    """The maps of a report. Raises `CorruptError`."""
+def read_maps(folder: Path) -> MapsFile | None:
+    """The maps of a report; None if it has none. Raises `CorruptError`."""
     path = folder / MAPS
     try:
         found = msgspec.json.decode(path.read_bytes(), type=MapsFile)
+        if found.figures != _checksum(folder):
+            raise CorruptError(f"{path} and {FIGURES} are of two reports", hint=_AGAIN)
     except FileNotFoundError:
-        raise CorruptError(f"{folder} has no {MAPS}", hint=_AGAIN) from None
+        return None
     except (OSError, ValueError, RecursionError) as error:  # msgspec's errors are ValueErrors
         raise CorruptError(f"cannot read {path}: {error}", hint=_AGAIN) from error
     count = len(found.states)
@@ -100,6 +106,10 @@ def read_maps(folder: Path) -> MapsFile:
     return found
 
 
+def _checksum(folder: Path) -> str:
+    return hashlib.sha256((folder / FIGURES).read_bytes()).hexdigest()
+
+
 def _fitting(path: Path, content: Any, kind: type[T]) -> T:
     try:
         return msgspec.convert(content, kind)
@@ -107,7 +117,7 @@ def _fitting(path: Path, content: Any, kind: type[T]) -> T:
         raise CorruptError(f"{path} does not fit: {error}", hint=_AGAIN) from error
 
 
-def _maps(look: Look, drawn: Maps) -> MapsFile:
+def _maps(look: Look, drawn: Maps, figures: str) -> MapsFile:
     chosen = mapped(look).tolist()
     place = {state: number for number, state in enumerate(chosen)}
     sample = look.sample
@@ -119,6 +129,7 @@ def _maps(look: Look, drawn: Maps) -> MapsFile:
         for state, (cosine, neighbours) in zip(chosen, _moved(look, chosen), strict=True)
     ]  # fmt: skip
     return MapsFile(
+        figures=figures,
         states=tuple(states),
         pairs=tuple((place[a], place[b]) for a, b in look.sample.pairs if a in place and b in place),
         maps=tuple(

@@ -103,7 +103,10 @@ class _Shown:
     def run(self, wanted: str) -> dict[str, Any]:
         run = self.find(wanted)
         inner = [_line(one) for one in self._inside(run)]
-        return {**_line(run), **overview(run), "runs": inner}
+        content = overview(run)
+        own = [one for one in self._found.looks.values() if one.parent == run.id]
+        found = looks.lines(own, content["problems"])
+        return {**_line(run), **content, "runs": inner, "looks": found}
 
     def theorems(self, request: Request) -> Response:
         run = self.find(_wanted(request))

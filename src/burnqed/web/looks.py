@@ -10,8 +10,9 @@ from typing import Any
 
 from burnqed.core.errors import BurnQedError, InputError
 from burnqed.lean.highlight import coloured
+from burnqed.prover.embeddings import FIGURES
 from burnqed.report.embedding_figures import DRIFT_NOTE, FIGURES_NOTE, drift_rows, figure_rows
-from burnqed.report.looks import FIGURES, MAPS, Known, MapsFile, read_figures, read_maps
+from burnqed.report.looks import MAPS, Known, MapsFile, read_figures, read_maps
 from burnqed.search.shown import line_of
 from burnqed.web.tree import goals_of
 
@@ -23,14 +24,15 @@ class FoundLook:
     id: str
     name: str
     path: Path
+    parent: str | None  # the run that it lies in
 
     @property
     def figures(self) -> Known:
         return _figures(self.path, _changed(self.path / FIGURES))
 
     @property
-    def maps(self) -> MapsFile:
-        return _maps(self.path, _changed(self.path / MAPS))
+    def maps(self) -> MapsFile | None:
+        return _maps(self.path, _changed(self.path / MAPS), _changed(self.path / FIGURES))
 
 
 @lru_cache(maxsize=64)  # the list of runs is asked for again and again
@@ -39,7 +41,7 @@ def _figures(path: Path, _changed: float) -> Known:
 
 
 @lru_cache(maxsize=2)
-def _maps(path: Path, _changed: float) -> MapsFile:
+def _maps(path: Path, *_changed: float) -> MapsFile | None:
     return read_maps(path)
 
 
@@ -61,7 +63,7 @@ def lines(looks: Sequence[FoundLook], problems: list[str]) -> list[dict[str, Any
             continue
         found.append(
             {
-                "id": look.id, "name": look.name, "encoders": known.labels,
+                "id": look.id, "name": look.name, "parent": look.parent, "encoders": known.labels,
                 "states": known.geometries[0].states if known.geometries else 0,
                 "changed": _changed(look.path / FIGURES),
             }
@@ -70,8 +72,13 @@ def lines(looks: Sequence[FoundLook], problems: list[str]) -> list[dict[str, Any
 
 
 def about(look: FoundLook) -> dict[str, Any]:
-    """A report for its page: all but the whole texts of the states."""
-    known, drawn = look.figures, look.maps
+    """A report for its page, also without maps: all but the whole texts of the states."""
+    known, problem = look.figures, ""
+    try:
+        drawn = look.maps
+    except BurnQedError as error:
+        drawn, problem = None, f"{error.message}; {error.hint}"
+    shown = drawn or MapsFile(figures="", states=(), pairs=(), maps=())
     return {
         "name": look.name,
         "runs": known.runs,
@@ -80,22 +87,25 @@ def about(look: FoundLook) -> dict[str, Any]:
         "figures_note": FIGURES_NOTE,
         "drift": drift_rows(known.drift) if known.drift else [],
         "drift_note": DRIFT_NOTE,
-        "maps": [{"encoder": m.encoder, "kind": m.kind, "points": m.points} for m in drawn.maps],
-        "pairs": drawn.pairs,
+        "drawn": drawn is not None,
+        "problem": problem,
+        "maps": [{"encoder": m.encoder, "kind": m.kind, "points": m.points} for m in shown.maps],
+        "pairs": shown.pairs,
         "states": [
             {
                 "line": line_of(goals_of(state.text)[0]), "theorem": state.theorem,
                 "depth": state.depth, "on_path": state.on_path,
                 "cosine": state.cosine, "neighbours": state.neighbours,
             }
-            for state in drawn.states
+            for state in shown.states
         ],
     }  # fmt: skip
 
 
 def state(look: FoundLook, number: int) -> dict[str, Any]:
     """The goals of a state, by its number on the maps."""
-    states = look.maps.states
+    maps = look.maps
+    states = maps.states if maps else ()
     if number >= len(states):
         raise InputError(f"the maps have {len(states)} states, and no state {number}")
     return {"goals": [coloured(goal) for goal in goals_of(states[number].text)]}

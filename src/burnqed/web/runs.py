@@ -15,7 +15,7 @@ from burnqed.core.runs import MANIFEST, SUMMARY, read_manifest
 from burnqed.evaluation.results import RESULT
 from burnqed.iteration.directory import COMMAND as ITERATION
 from burnqed.iteration.directory import LOCK
-from burnqed.report.looks import FIGURES
+from burnqed.prover.embeddings import FIGURES
 from burnqed.trajectories.schema import TRAJECTORIES
 from burnqed.web.locks import is_locked
 from burnqed.web.looks import FoundLook
@@ -97,8 +97,9 @@ def find_runs(root: Path) -> Found:
             break
         below = folder.relative_to(root)
         name = "/".join(below.parts) or root.resolve().name
+        above = next((one for one in map(id_of, parents) if one in runs), None)
         if os.path.isfile(folder / FIGURES):  # noqa: PTH113
-            looks[id_of(below)] = FoundLook(id_of(below), name, folder)
+            looks[id_of(below)] = FoundLook(id_of(below), name, folder, above)
         if not os.path.isfile(folder / MANIFEST):  # noqa: PTH113
             continue
         try:
@@ -108,7 +109,6 @@ def find_runs(root: Path) -> Found:
             continue
         command = str(manifest.get("command", ""))
         if command in SHOWN:
-            above = next((one for one in map(id_of, parents) if one in runs), None)
             found = Run(id_of(below), name, folder, command, manifest, above)
             runs[found.id] = found
     return Found(runs, looks, tuple(problems))

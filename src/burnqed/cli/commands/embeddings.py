@@ -86,13 +86,13 @@ def report_command(
         raise typer.Exit(128 + watch.signal)
     from burnqed.report.embedding_plots import mapped_rows, save_embedding_plots
     from burnqed.report.embeddings import embeddings_page
-    from burnqed.report.looks import save_look
+    from burnqed.report.looks import save_maps
     from burnqed.report.maps import missing
 
     drawn = mapped_rows(look)
     save_embedding_plots(look, drawn, out)
     publish(out / PAGE, embeddings_page(look, drawn))
-    save_look(look, drawn, out)
+    save_maps(look, drawn, out)
     if as_json:
         typer.echo(json.dumps({**look.figures, "page": str(out / PAGE)}, ensure_ascii=False))
         return

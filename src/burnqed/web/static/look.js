@@ -17,7 +17,9 @@ export async function lookView(id, { query, signal }) {
       h("h1", {}, h("bdi", {}, look.name)),
       h("p", { class: "about" }, h("span", {}, "embeddings by ", look.encoders.map((label, i) => [i > 0 && " and ", h("bdi", {}, label)])),
         h("span", {}, "states of ", look.runs.map((run, i) => [i > 0 && ", ", h("bdi", {}, run)]))),
-      shown ? shown.content : h("p", {}, "There is no map: too few states."),
+      look.problem && h("p", { class: "problem" }, look.problem),
+      shown ? shown.content : !look.problem && h("p", {}, look.drawn ? "There is no map: it takes five states."
+        : ["This report has figures only. ", h("code", {}, "burn-qed embeddings report"), " with the same runs and models draws maps, too."]),
       h("h2", {}, "Figures"), h("p", { class: "note" }, look.figures_note),
       figures("Figures", look.encoders, look.figures),
       look.drift.length > 0 && [h("h2", {}, "Drift"), h("p", { class: "note" }, look.drift_note), figures("Drift", ["Value"], look.drift)],

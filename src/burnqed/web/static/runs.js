@@ -8,7 +8,7 @@ export async function runsView({ signal }) {
   const place = h("div", {});
   const show = ({ runs, looks, problems }) => refill(place, problemsOf(problems),
     runs.length ? runTable(runs.filter((run) => run.parent === null), runs) : looks.length === 0 && empty(),
-    looks.length > 0 && [h("h2", {}, "Embeddings"), lookTable(looks)]);
+    lookTable(looks.filter((look) => look.parent === null)));
   show(await ask("/api/runs", {}, signal));
   return {
     title: "burn-qed",
@@ -35,11 +35,12 @@ export function runTable(runs, all = [], outer = "") {
       h("td", {}, ago(run.changed)))));
 }
 
-function lookTable(looks) {
-  return table("Embeddings", [["Report", ""], ["Encoders", ""], ["States", "n"], ["Last written", ""]],
-    looks.map((look) => h("tr", {}, h("th", { scope: "row" }, h("a", { href: `#/look/${look.id}` }, h("bdi", {}, look.name))),
+/** Reports on embeddings. `outer` is the name of the run that they lie in. */
+export function lookTable(looks, outer = "") {
+  return looks.length > 0 && [h("h2", {}, "Embeddings"), table("Embeddings", [["Report", ""], ["Encoders", ""], ["States", "n"], ["Last written", ""]],
+    looks.map((look) => h("tr", {}, h("th", { scope: "row" }, h("a", { href: `#/look/${look.id}` }, h("bdi", {}, inside(look.name, outer)))),
       h("td", {}, look.encoders.map((label, i) => [i > 0 && ", ", h("bdi", {}, label)])),
-      h("td", { class: "n" }, count(look.states)), h("td", {}, ago(look.changed)))));
+      h("td", { class: "n" }, count(look.states)), h("td", {}, ago(look.changed)))))];
 }
 
 export function stateMark(state) {
