@@ -20,6 +20,7 @@ from burnqed.iteration.specs import Look
 from burnqed.iteration.watching import Log
 from burnqed.prover.config import LookConfig
 from burnqed.prover.embeddings import look_at
+from burnqed.report.looks import read_maps
 from burnqed.training.pairs import is_validation
 from tests.cli.in_process import Done as Ended
 from tests.cli.in_process import burn_qed
@@ -62,6 +63,10 @@ def test_a_report_is_a_page_figures_and_plots(place: Path, tmp_path: Path) -> No
     assert {"siblings_0.svg", "siblings_0.png", "spectrum.svg", "tsne_0_label.png"} <= {
         path.name for path in out.iterdir()
     }
+    drawn = read_maps(out)
+    assert drawn is not None
+    assert {"t-SNE", "PCA"} <= {one.kind for one in drawn.maps}
+    assert len(drawn.states) == 20
     parts = sorted(out.glob("embeddings/*/part-*"))
     assert len(parts) == 1
     again = json.loads(

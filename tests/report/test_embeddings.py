@@ -8,32 +8,14 @@ from importlib.util import find_spec
 import numpy as np
 import pytest
 
-from burnqed.prover.embeddings import Encoded, Look
+from burnqed.prover.embeddings import Look
 from burnqed.report.embedding_plots import mapped_rows, svg_embedding_plots
 from burnqed.report.embeddings import embeddings_page
 from burnqed.report.maps import maps, missing
-from burnqed.value.drift import drift
-from burnqed.value.encoder import EncoderName
-from burnqed.value.geometry import distances, geometry, variance_spectrum
 from burnqed.value.sample import Sample
+from tests.report.looks import look
 from tests.report.reading import HOSTILE, Parsed
-from tests.value.test_geometry import noise, planted
-
-
-def encoded(label: str, states: Sample, apart: float) -> Encoded:
-    rows = noise(states)
-    rows[np.array(states.on_path), 0] += apart
-    name = EncoderName(f"{label}'s weights", "colons 64", "mean", "float32", rows.shape[1])
-    spectrum, between = variance_spectrum(rows), distances(rows, states)
-    told = geometry(rows, states, spectrum, between)
-    return Encoded(label, f"models/{label}", name, rows, spectrum, between, told)
-
-
-def look(*labels: str, states: Sample | None = None, mapped: int = 60) -> Look:
-    states = states or planted(20)
-    seen = tuple(encoded(label, states, 4.0 * (i + 1)) for i, label in enumerate(labels))
-    moved = drift(seen[0].rows, seen[1].rows) if len(seen) == 2 else None
-    return Look(("runs/a",), states, seen, moved, seed=0, mapped=mapped)
+from tests.value.test_geometry import planted
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +47,7 @@ def test_both_encoders_are_side_by_side_with_their_drift(two: Look) -> None:
     assert f"{two.drift.cka:.4f}" in page.section("Drift")
     assert page.section("By depth").count("centroid_l2") == 2
     assert {"iter0: width", "iter1: pooling"} <= set(page.inside["th"])
-    assert len(page.tags("figure")) == 2 * 3 + 1
+    assert len(page.tags("figure")) == 2 * 5 + 1
     assert "There is no UMAP map: pip install 'umap-learn'" in page.section("Plots")
 
 
@@ -103,9 +85,19 @@ def test_no_more_states_are_drawn_than_asked_for() -> None:
 
 @pytest.mark.parametrize("kind", ["t-SNE", pytest.param("UMAP", marks=pytest.mark.soak)])
 def test_a_map_keeps_neighbours(kind: str) -> None:
-    """Three heaps far from each other stay heaps."""
     if kind == "UMAP" and find_spec("umap") is None:
         pytest.skip("umap-learn is not installed")
+    keeps_neighbours(kind)
+
+
+def test_pca_needs_no_package(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "sklearn", None)
+    assert set(maps(np.eye(6, 1, dtype=np.float32), 0)) == {"PCA"}, "also in one dimension"
+    keeps_neighbours("PCA")
+
+
+def keeps_neighbours(kind: str) -> None:
+    """Three heaps far from each other stay heaps."""
     heap = np.repeat(np.arange(3), 30)
     rows = np.random.default_rng(0).standard_normal((90, 8)).astype(np.float32)
     rows[:, 0] += 40.0 * heap
@@ -123,4 +115,4 @@ def test_without_scikit_learn_the_page_says_how_to_get_maps(
     assert set(missing()) == {"t-SNE", "UMAP"}
     page = page_of(two)
     assert "pip install 'burn-qed[embeddings]'" in page.section("Plots")
-    assert len(page.tags("figure")) == 3
+    assert len(page.tags("figure")) == 2 * 3 + 1

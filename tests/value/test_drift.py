@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from burnqed.value.drift import drift
+from burnqed.value.drift import drift, moved_each
 
 
 def rows(seed: int, width: int = 16, count: int = 300) -> NDArray[np.float32]:
@@ -52,3 +52,17 @@ def test_other_widths_are_compared_by_who_is_near() -> None:
 def test_other_states_are_refused() -> None:
     with pytest.raises(ValueError, match="same states"):
         drift(rows(0), rows(0, count=9))
+
+
+def test_each_state_says_what_became_of_it() -> None:
+    before = rows(0, count=1200)  # more than are compared at once
+    after = before.copy()
+    after[7] = -after[7]
+    found = moved_each(before, after)
+    assert found.cosine is not None
+    assert found.cosine[7] == pytest.approx(-1)
+    assert found.neighbours[7] < 0.5
+    others = np.delete(np.arange(1200), 7)
+    assert found.cosine[others] == pytest.approx(1)
+    assert found.neighbours[others].min() >= 0.8, "at most, number 7 is missing and another came"
+    assert moved_each(before, rows(1, width=40, count=1200)).cosine is None

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from burnqed.prover.embeddings import Encoded, Look
 from burnqed.report import drawing
 from burnqed.report.drawing import LINE, MUTED, PALETTE, Figures
-from burnqed.report.maps import Maps, Points, maps
+from burnqed.report.maps import PCA, Maps, Points, maps
 from burnqed.report.markup import fit
 from burnqed.value.geometry import DEEPEST
 
@@ -26,6 +26,7 @@ _BINS = 40
 _DEPTHS = (
     ("depth 1", 1, 1), ("2", 2, 2), ("3", 3, 3), ("4 to 5", 4, 5), ("6 and more", 6, DEEPEST),
 )  # fmt: skip
+_PCA = "The two principal directions that hold most of the variance."
 
 
 def figures(look: Look, drawn: Maps) -> Figures:
@@ -46,7 +47,8 @@ def captions(look: Look, drawn: Maps) -> dict[str, str]:
         whose = f"{one.label}: " if len(look.encoders) > 1 else ""
         for kind in drawn[one.label]:
             name = _name(kind, place)
-            told[f"{name}_label"] = f"{whose}{kind} map. Only who is near to whom has a meaning."
+            meaning = _PCA if kind == PCA else "Only who is near to whom has a meaning."
+            told[f"{name}_label"] = f"{whose}{kind} map. {meaning}"
             told[f"{name}_depth"] = f"{whose}{kind} map, by depth in the proof."
         told[f"siblings_{place}"] = (
             f"{whose}Distance of a provable state from siblings given up, and from states given up in "
@@ -62,7 +64,7 @@ def _name(kind: str, place: int) -> str:
 
 def mapped_rows(look: Look) -> Maps:
     """The maps of each encoder. The same states are on all."""
-    chosen = _mapped(look)
+    chosen = mapped(look)
     return {one.label: maps(one.rows[chosen], look.seed) for one in look.encoders}
 
 
@@ -76,7 +78,7 @@ def save_embedding_plots(look: Look, drawn: Maps, directory: Path) -> list[Path]
     return drawing.save_figures(lambda: figures(look, drawn), directory)
 
 
-def _mapped(look: Look) -> NDArray[np.intp]:
+def mapped(look: Look) -> NDArray[np.intp]:
     """The states on the maps, drawn by the seed."""
     some = min(look.mapped, len(look.sample))
     chosen = np.random.default_rng(look.seed).permutation(len(look.sample))[:some]
@@ -85,7 +87,7 @@ def _mapped(look: Look) -> NDArray[np.intp]:
 
 def _by_label(look: Look, points: Points) -> Figure:
     figure, axes = _map()
-    on_path = np.array(look.sample.on_path)[_mapped(look)]
+    on_path = np.array(look.sample.on_path)[mapped(look)]
     # Negatives first: they are more, and would hide the others.
     for kind, colour, label in ((~on_path, PALETTE[1], "given up"), (on_path, PALETTE[0], "provable")):
         _dots(axes, points[kind], colour, label)
@@ -95,7 +97,7 @@ def _by_label(look: Look, points: Points) -> Figure:
 
 def _by_depth(look: Look, points: Points) -> Figure:
     figure, axes = _map()
-    depths = np.minimum(np.array(look.sample.depths)[_mapped(look)], DEEPEST)
+    depths = np.minimum(np.array(look.sample.depths)[mapped(look)], DEEPEST)
     for place, (label, low, high) in enumerate(_DEPTHS):
         _dots(axes, points[(depths >= low) & (depths <= high)], PALETTE[place], label)
     _legend(figure)

@@ -1,7 +1,7 @@
-"""Embeddings on a plane, by what is installed: t-SNE of scikit-learn, UMAP of umap-learn.
+"""Embeddings on a plane: PCA, and by what is installed t-SNE of scikit-learn, UMAP of umap-learn.
 
-Both are loaded on use. A map shows which states are neighbours. Its distances and empty places mean
-nothing, so no figure is taken from it.
+The last two are loaded on use. They show which states are neighbours: their distances and empty places
+mean nothing. PCA shows two directions of many. No figure is taken from a map.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 Points = NDArray[np.float64]  # [states, 2]
 Maps = dict[str, dict[str, Points]]  # by the encoder's label and the map's name
 
+PCA = "PCA"
 _FEWEST = 5  # states that a map can be made of
 _DIRECTIONS = 50  # that are kept before: the others are mostly noise, and cost time
 
@@ -28,7 +29,8 @@ def maps(rows: NDArray[np.float32], seed: int) -> dict[str, Points]:
     with warnings.catch_warnings():
         # They warn about threads, about TensorFlow and about memory, which changes nothing here.
         warnings.simplefilter("ignore")
-        return {name: make(reduced, seed) for name, (package, make) in _KINDS.items() if _has(package)}
+        drawn = {name: make(reduced, seed) for name, (package, make) in _KINDS.items() if _has(package)}
+    return {**drawn, PCA: _two(reduced)}
 
 
 def missing() -> dict[str, str]:
@@ -50,6 +52,11 @@ def _reduced(rows: Points) -> Points:
     points = left[:, :_DIRECTIONS] * sizes[:_DIRECTIONS]
     scale = points[:, 0].std()
     return np.asarray(points / scale if scale > 0 else points)
+
+
+def _two(rows: Points) -> Points:
+    """The first two directions; of embeddings with a single one, a line."""
+    return np.pad(rows[:, :2], ((0, 0), (0, max(0, 2 - rows.shape[1]))))
 
 
 def _tsne(rows: Points, seed: int) -> Points:

@@ -114,6 +114,16 @@ class CheckAnswer(msgspec.Struct, frozen=True, kw_only=True):
     hint: str
 
 
+class HighlightAnswer(msgspec.Struct, frozen=True, kw_only=True):
+    """The pieces of each text: kind and text. Joined together they are the text.
+
+    A kind is word, tactic, string, number, comment or broken; "" is plain. Nothing but the text was
+    looked at: colours do not say that Lean accepts it.
+    """
+
+    pieces: tuple[tuple[tuple[str, str], ...], ...]
+
+
 class Refusal(msgspec.Struct, frozen=True, kw_only=True):
     """Why there is no outcome. `kind` is one of our errors, such as InputError or LeanDied."""
 

@@ -23,7 +23,8 @@ from starlette.types import Receive, Scope, Send
 
 from burnqed.core.errors import BurnQedError
 from burnqed.core.guard import HEADERS, Guard
-from burnqed.serve.answers import Health
+from burnqed.lean.highlight import coloured
+from burnqed.serve.answers import Health, HighlightAnswer
 from burnqed.serve.bodies import Bodies
 from burnqed.serve.engine import Engine
 from burnqed.serve.jobs import Job, Jobs
@@ -32,6 +33,7 @@ from burnqed.serve.page import POLICY, page
 from burnqed.serve.refusal import Refused, meet, of_error
 from burnqed.serve.requests import (
     CheckRequest,
+    HighlightRequest,
     LemmasRequest,
     ProveRequest,
     StartRequest,
@@ -58,7 +60,7 @@ class Api:
         self.engine: Engine | None = None
         self.ending = False
         self._guard = guard
-        self._bodies = Bodies(text_bytes)
+        self._bodies, self._text_bytes = Bodies(text_bytes), text_bytes
         self._jobs = Jobs()
         self._pages = pages or {}
 
@@ -115,6 +117,15 @@ class Api:
     async def _lemmas(self, request: Request) -> Response:
         asked = await self._bodies.read(request, LemmasRequest)
         return self._say(200, await _while_there(request, self._open.lemmas(asked)))
+
+    async def _highlight(self, request: Request) -> Response:
+        asked = await self._bodies.read(request, HighlightRequest)
+        size = sum(len(text.encode()) for text in asked.texts)
+        if size > self._text_bytes:
+            why = f"the texts have {size} bytes, at most {self._text_bytes} are allowed"
+            raise Refused(422, why, kind="InputError", hint="send less at once")
+        pieces = await asyncio.to_thread(lambda: tuple(tuple(coloured(text)) for text in asked.texts))
+        return self._say(200, HighlightAnswer(pieces=pieces))
 
     async def _job(self, request: Request) -> Response:
         return self._say(200, self._found(request).describe())

@@ -8,12 +8,20 @@ from typing import Any
 
 import msgspec
 
-from burnqed.serve.answers import CheckAnswer, Health, LemmasAnswer, ProveAnswer, Refusal
+from burnqed.serve.answers import (
+    CheckAnswer,
+    Health,
+    HighlightAnswer,
+    LemmasAnswer,
+    ProveAnswer,
+    Refusal,
+)
 from burnqed.serve.byhand import StepAnswer
 from burnqed.serve.events import JobEvent
 from burnqed.serve.jobs import JobAnswer
 from burnqed.serve.requests import (
     CheckRequest,
+    HighlightRequest,
     LemmasRequest,
     ProveRequest,
     StartRequest,
@@ -86,6 +94,12 @@ ENDPOINTS = (
     Endpoint(
         "POST", "/lemmas", "lemmas", "Lemmas of the library that a proof of a goal may need.",
         {200: {JSON: LemmasAnswer}}, LemmasRequest, _BODY, '{"text": "⊢ a + b = b + a", "count": 5}',
+    ),
+    Endpoint(
+        "POST", "/highlight", "highlight",
+        "Lean texts in pieces, each with a kind to colour it by. It needs no Lean and waits for none.",
+        {200: {JSON: HighlightAnswer}}, HighlightRequest, (400, 408, 413, 422, 429),
+        '{"texts": ["theorem a : 1 + 1 = 2 := by simp"]}',
     ),
     Endpoint(
         "GET", "/jobs/{id}", "job", "How far a job is, and its outcome.",

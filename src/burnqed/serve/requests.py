@@ -68,6 +68,14 @@ class StepRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fiel
     tactic: Annotated[Text, Meta(description="Lean tactics, which act on the goals of the state.")]
 
 
+class HighlightRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Colour Lean texts."""
+
+    texts: Annotated[
+        tuple[str, ...], Meta(max_length=200, description="Lean source, tactics, or goals.")
+    ]
+
+
 class LemmasRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Search the library for lemmas that a proof may need."""
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 NEAREST = 10
 _MOST_COMPARED = 2000  # states whose neighbours are looked up: among these, all with all
+_AT_ONCE = 1000  # states whose distances from all others are held in memory
 
 Array = NDArray[np.float64]
 
@@ -28,6 +29,20 @@ class Drift:
     neighbours: float  # share of a state's nearest states that still are
 
 
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """What became of each state. `cosine` is None where the encoders' widths differ."""
+
+    cosine: Array | None
+    neighbours: Array  # the share of its nearest, among these states, that still are
+
+
+def moved_each(before: NDArray[np.float32], after: NDArray[np.float32]) -> Moved:
+    """Of the same states, a row each."""
+    one, other = before.astype(np.float64), after.astype(np.float64)
+    return Moved(_cosines(one, other) if one.shape == other.shape else None, _kept(one, other))
+
+
 def drift(before: NDArray[np.float32], after: NDArray[np.float32]) -> Drift:
     """Of the same states, a row each."""
     if len(before) != len(after) or len(before) < 2:
@@ -35,13 +50,17 @@ def drift(before: NDArray[np.float32], after: NDArray[np.float32]) -> Drift:
     one, other = before.astype(np.float64), after.astype(np.float64)
     cosine = cosine_low = moved = None
     if one.shape == other.shape:
-        turned = (one * other).sum(axis=1)
-        turned /= np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+        turned = _cosines(one, other)
         cosine, cosine_low = float(turned.mean()), float(np.quantile(turned, 0.05))
         spread = float(np.linalg.norm(one - one.mean(axis=0), axis=1).mean())
         if spread > 0:
             moved = float(np.linalg.norm(other - one, axis=1).mean()) / spread
     return Drift(cosine, cosine_low, moved, _cka(one, other), _neighbours(one, other))
+
+
+def _cosines(one: Array, other: Array) -> Array:
+    lengths = np.linalg.norm(one, axis=1) * np.linalg.norm(other, axis=1)
+    return np.asarray((one * other).sum(axis=1) / lengths)
 
 
 def _cka(one: Array, other: Array) -> float:
@@ -58,14 +77,22 @@ def _cka(one: Array, other: Array) -> float:
 
 def _neighbours(one: Array, other: Array) -> float:
     some = np.linspace(0, len(one) - 1, min(len(one), _MOST_COMPARED)).astype(int)
-    count = min(NEAREST, len(some) - 1)
-    first, second = _nearest(one[some], count), _nearest(other[some], count)
+    return float(_kept(one[some], other[some]).mean())
+
+
+def _kept(one: Array, other: Array) -> Array:
+    count = min(NEAREST, len(one) - 1)
+    first, second = _nearest(one, count), _nearest(other, count)
     kept = [len(set(a) & set(b)) for a, b in zip(first.tolist(), second.tolist(), strict=True)]
-    return float(np.mean(kept)) / count
+    return np.array(kept, dtype=np.float64) / count
 
 
 def _nearest(rows: Array, count: int) -> NDArray[np.intp]:
     squares = (rows**2).sum(axis=1)
-    apart = squares[:, None] + squares[None, :] - 2 * rows @ rows.T
-    np.fill_diagonal(apart, np.inf)
-    return np.argpartition(apart, count - 1, axis=1)[:, :count]
+    found = []
+    for begin in range(0, len(rows), _AT_ONCE):
+        some = np.arange(begin, min(begin + _AT_ONCE, len(rows)))
+        apart = squares[some, None] + squares[None, :] - 2 * rows[some] @ rows.T
+        apart[some - begin, some] = np.inf
+        found.append(np.argpartition(apart, count - 1, axis=1)[:, :count])
+    return np.concatenate(found)

@@ -8,9 +8,11 @@
     GET …/THEOREM/state?node=N                 a state of it, and what was tried there
     GET …/THEOREM/find?q=TEXT                  the states where a text occurs
     GET …/THEOREM/parting?against=RUN          where the tree parts from that of another run
+    GET /api/looks/LOOK                        a report on embeddings: figures, and maps of states
+    GET /api/looks/LOOK/state?number=N         a state on the maps
 
 `/api/live` and `/api/live/RUN` are the first two as server-sent events: the same answer again whenever
-it changes. RUN and THEOREM are ids from the lists; no path is ever taken from a URL. `?attempt=K`
+it changes. RUN, THEOREM and LOOK are ids from the lists; no path is ever taken from a URL. `?attempt=K`
 chooses one of several attempts, `?there=K` one of the other run's. A request that gets no answer gets
 {"error": …, "hint": …}.
 """
@@ -34,9 +36,10 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from burnqed.core.errors import BurnQedError, InputError
 from burnqed.core.guard import HEADERS, Guard, NotWelcome
-from burnqed.web import attempts
+from burnqed.web import attempts, looks
 from burnqed.web.attempts import Attempt
 from burnqed.web.live import stream
+from burnqed.web.looks import FoundLook
 from burnqed.web.overview import overview
 from burnqed.web.pages import pages
 from burnqed.web.parting import parting
@@ -64,6 +67,11 @@ def app_of(root: Path, guard: Guard) -> Starlette:
         Route(f"{theorem}/state", shown.of_attempt(_state)),
         Route(f"{theorem}/find", shown.of_attempt(_matches)),
         Route(f"{theorem}/parting", shown.of_attempt(shown.parting)),
+        Route("/api/looks/{look}", lambda asked: _json(looks.about(shown.look(asked)))),
+        Route(
+            "/api/looks/{look}/state",
+            lambda asked: _json(looks.state(shown.look(asked), _number(asked, "number"))),
+        ),
         *(Route(path, _serving(content, kind)) for path, (content, kind) in files.items()),
     ]
     app = Starlette(
@@ -88,12 +96,17 @@ class _Shown:
     def runs(self) -> dict[str, Any]:
         self._found = find_runs(self._root)
         runs = [_line(run) for run in self._found.runs.values()]
-        return {"runs": runs, "problems": self._found.problems}
+        problems = list(self._found.problems)
+        found = looks.lines(tuple(self._found.looks.values()), problems)
+        return {"runs": runs, "looks": found, "problems": problems}
 
     def run(self, wanted: str) -> dict[str, Any]:
         run = self.find(wanted)
         inner = [_line(one) for one in self._inside(run)]
-        return {**_line(run), **overview(run), "runs": inner}
+        content = overview(run)
+        own = [one for one in self._found.looks.values() if one.parent == run.id]
+        found = looks.lines(own, content["problems"])
+        return {**_line(run), **content, "runs": inner, "looks": found}
 
     def theorems(self, request: Request) -> Response:
         run = self.find(_wanted(request))
@@ -127,6 +140,15 @@ class _Shown:
         if run is None or not run.path.is_dir():
             raise HTTPException(404, "there is no such run")
         return run
+
+    def look(self, request: Request) -> FoundLook:
+        wanted = request.path_params["look"]
+        if wanted not in self._found.looks:
+            self._found = find_runs(self._root)
+        found = self._found.looks.get(wanted)
+        if found is None or not found.path.is_dir():
+            raise HTTPException(404, "there is no such report on embeddings")
+        return found
 
     def _inside(self, run: Run) -> list[Run]:
         return [one for one in self._found.runs.values() if one.parent == run.id]

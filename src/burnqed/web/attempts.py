@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from burnqed.core.errors import InputError
+from burnqed.lean.highlight import Piece, coloured
 from burnqed.search.shown import number
 from burnqed.trajectories.schema import StepRow, TheoremRecord
-from burnqed.web.lean_text import Piece, coloured
 from burnqed.web.runs import Run
 from burnqed.web.theorems import chosen, records_of, result_of, statement_of, theorem_id
 from burnqed.web.tree import figures, goals_of, grown

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import Literal
 
+from burnqed.lean.highlight import Piece, coloured
 from burnqed.search.shown import number
 from burnqed.trajectories.schema import StepRow
 from burnqed.web import reasons
-from burnqed.web.lean_text import Piece, coloured
 from burnqed.web.reasons import Sentence, said
 from burnqed.web.sides import Choice, Pairs, Side, choice_of
 

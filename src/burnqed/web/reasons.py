@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from burnqed.lean.highlight import Piece
 from burnqed.trajectories.schema import StepRow
-from burnqed.web.lean_text import Piece
 from burnqed.web.sides import Choice, Side
 
 Sentence = list[Piece]  # pieces of the kind "code" are tactics

@@ -1,4 +1,4 @@
-"""Finds the runs below a folder, and names each by an id that holds no path."""
+"""Finds runs and reports on embeddings below a folder, and names each by an id that holds no path."""
 
 from __future__ import annotations
 
@@ -15,8 +15,10 @@ from burnqed.core.runs import MANIFEST, SUMMARY, read_manifest
 from burnqed.evaluation.results import RESULT
 from burnqed.iteration.directory import COMMAND as ITERATION
 from burnqed.iteration.directory import LOCK
+from burnqed.prover.embeddings import FIGURES
 from burnqed.trajectories.schema import TRAJECTORIES
 from burnqed.web.locks import is_locked
+from burnqed.web.looks import FoundLook
 
 # The commands whose runs have theorems to show, and the file that each writes last.
 LAST_FILE = {"search": SUMMARY, "negatives": SUMMARY, "eval": RESULT}
@@ -75,22 +77,29 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """The runs by id, in the order of their names, and what could not be read."""
+    """Runs and reports on embeddings by id, in the order of their names, and what could not be read."""
 
     runs: Mapping[str, Run]
+    looks: Mapping[str, FoundLook] = field(default_factory=dict)
     problems: tuple[str, ...] = ()
 
 
 def find_runs(root: Path) -> Found:
-    """Every run at a folder or below it. Links to folders and hidden folders are left out."""
+    """All that is shown of a folder and below it. Links to folders and hidden folders are left out."""
     if not os.path.isdir(root):  # noqa: PTH112  (`Path.is_dir` raises where it may not look)
         raise InputError(f"there is no folder {root}", hint="give a run, or a folder of runs")
     runs: dict[str, Run] = {}
+    looks: dict[str, FoundLook] = {}
     problems: list[str] = []
     for number, (folder, parents) in enumerate(_folders(root)):
         if number >= MOST_FOLDERS:
             problems.append(f"{root} has more than {MOST_FOLDERS} folders: the rest is not looked at")
             break
+        below = folder.relative_to(root)
+        name = "/".join(below.parts) or root.resolve().name
+        above = next((one for one in map(id_of, parents) if one in runs), None)
+        if os.path.isfile(folder / FIGURES):  # noqa: PTH113
+            looks[id_of(below)] = FoundLook(id_of(below), name, folder, above)
         if not os.path.isfile(folder / MANIFEST):  # noqa: PTH113
             continue
         try:
@@ -100,11 +109,9 @@ def find_runs(root: Path) -> Found:
             continue
         command = str(manifest.get("command", ""))
         if command in SHOWN:
-            above = next((one for one in map(id_of, parents) if one in runs), None)
-            name = "/".join(folder.relative_to(root).parts) or root.resolve().name
-            found = Run(id_of(folder.relative_to(root)), name, folder, command, manifest, above)
+            found = Run(id_of(below), name, folder, command, manifest, above)
             runs[found.id] = found
-    return Found(runs, tuple(problems))
+    return Found(runs, looks, tuple(problems))
 
 
 def id_of(inside: Path) -> str:

@@ -58,14 +58,14 @@ def report_command(
     between the means of both kinds (centroid_l2), a linear probe cross-validated by theorem, the gap
     of norms, the distance between siblings, the spectrum of the variance with its effective rank, how
     much of the variance belongs to the label, the depth and the theorem, and the figures by depth.
-    Maps are drawn with t-SNE (pip install 'burn-qed[embeddings]') and UMAP (pip install umap-learn),
-    where these are installed.
+    Maps are drawn with PCA, and with t-SNE (pip install 'burn-qed[embeddings]') and UMAP (pip install
+    umap-learn) where these are installed. `burn-qed web DIR` shows them with the state of each dot.
 
     With --against, a second model sees the same states: both are shown side by side, with the drift
     from the first to the second.
 
-    DIR gets report.html (a single file that needs no network), embeddings.json, the plots as PNG and
-    SVG, and the embeddings, which are not computed again.
+    DIR gets report.html (a single file that needs no network), embeddings.json, maps.json, the plots as
+    PNG and SVG, and the embeddings, which are not computed again.
 
     Examples:
 
@@ -86,11 +86,13 @@ def report_command(
         raise typer.Exit(128 + watch.signal)
     from burnqed.report.embedding_plots import mapped_rows, save_embedding_plots
     from burnqed.report.embeddings import embeddings_page
+    from burnqed.report.looks import save_maps
     from burnqed.report.maps import missing
 
     drawn = mapped_rows(look)
     save_embedding_plots(look, drawn, out)
     publish(out / PAGE, embeddings_page(look, drawn))
+    save_maps(look, drawn, out)
     if as_json:
         typer.echo(json.dumps({**look.figures, "page": str(out / PAGE)}, ensure_ascii=False))
         return

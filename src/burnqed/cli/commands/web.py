@@ -34,7 +34,8 @@ def web_command(
 
     The page shows the runs of `search`, `negatives`, `eval` and `run` in a folder and below it, by
     default the current one. It shows what a run has saved so far, and more as soon as the run saves
-    more. It changes no file, and loads nothing from a network.
+    more. Reports of `embeddings report` are there as maps, with the state of each dot. It changes no
+    file, and loads nothing from a network.
 
     Other machines are refused. With a --host that they reach, who looks must give the token in
     BURN_QED_TOKEN, for which the page asks.

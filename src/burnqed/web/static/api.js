@@ -5,6 +5,7 @@ import { askToken } from "./token.js";
 const AGAIN = 3000; // milliseconds until a stream that broke is asked for once more
 let token = null; // it stays in this page, and ends with it
 let asking = null; // while somebody is asked for it
+let refused; // what the server took for no token
 
 export class Refused extends Error {
   constructor(message, hint, status = 0) {
@@ -20,6 +21,12 @@ export async function ask(path, query = {}, signal = undefined) {
   return send("GET", known.length ? `${path}?${new URLSearchParams(known)}` : path, undefined, signal);
 }
 
+/** An answer as JSON to what nobody waits for: whoever has given no token is not asked for it. */
+export async function sendQuietly(method, path, content) {
+  if (token === refused) throw new Refused("no token was given yet", "", 401);
+  return (await answered(method, path, content, undefined, true)).json();
+}
+
 /** An answer as JSON, or null where there is none. */
 export async function send(method, path, content = undefined, signal = undefined) {
   const answer = await answered(method, path, content, signal);
@@ -27,7 +34,7 @@ export async function send(method, path, content = undefined, signal = undefined
 }
 
 /** An answer that is no refusal. Who asks at once with others is asked for the token once. */
-export async function answered(method, path, content = undefined, signal = undefined) {
+export async function answered(method, path, content = undefined, signal = undefined, quietly = false) {
   const body = content && JSON.stringify(content);
   for (;;) {
     const used = token;
@@ -39,11 +46,12 @@ export async function answered(method, path, content = undefined, signal = undef
       throw new Refused("the server does not answer", "is `burn-qed` still running?");
     }
     if (answer.ok) return answer;
-    if (answer.status === 401 && used === token) {
+    if (answer.status === 401) refused = used;
+    if (answer.status === 401 && used === token && !quietly) {
       asking ??= askToken(used !== null).finally(() => { asking = null; });
       token = await asking;
     }
-    if (answer.status !== 401 || token === null) throw await refusal(answer);
+    if (answer.status !== 401 || token === null || quietly) throw await refusal(answer);
   }
 }
 

@@ -2,6 +2,7 @@
 
 import { besideView } from "./beside.js";
 import { fill, h, say, visible } from "./dom.js";
+import { lookView } from "./look.js";
 import { runsView } from "./runs.js";
 import { runView } from "./run.js";
 import { theoremView } from "./theorem.js";
@@ -11,6 +12,7 @@ const VIEWS = [
   [/^run\/([0-9a-f]{16})$/, runView],
   [/^run\/([0-9a-f]{16})\/theorem\/([0-9a-f]{16})(?:\/attempt\/(\d{1,6}))?$/, theoremView],
   [/^run\/([0-9a-f]{16})\/theorem\/([0-9a-f]{16})\/beside\/([0-9a-f]{16})$/, besideView],
+  [/^look\/([0-9a-f]{16})$/, lookView],
 ];
 
 const place = document.getElementById("view");

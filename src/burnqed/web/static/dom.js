@@ -77,8 +77,12 @@ export function refill(element, ...children) {
 
 /** Lean text in coloured pieces, as the server sends it: [kind, text]. */
 export function lean(pieces, name = "code") {
-  return h(name, { class: "lean", dir: "ltr" }, pieces.map(([kind, text]) =>
-    kind ? h("span", { class: `lean-${kind}` }, text) : words(text)));
+  return h(name, { class: "lean", dir: "ltr" }, inColour(pieces));
+}
+
+/** The same without an element around it. */
+export function inColour(pieces) {
+  return pieces.map(([kind, text]) => (kind ? h("span", { class: `lean-${kind}` }, text) : words(text)));
 }
 
 /** A table with a caption that is read out; columns are [title, class]. */

@@ -4,7 +4,7 @@ import { ask, follow } from "./api.js";
 import { curve } from "./curves.js";
 import { h, refill, say, table } from "./dom.js";
 import { iterations } from "./iterations.js";
-import { problemsOf, runTable, stateMark } from "./runs.js";
+import { lookTable, problemsOf, runTable, stateMark } from "./runs.js";
 import { Theorems } from "./theorems.js";
 import { COMMANDS, ago, count, decimal, percent, seconds } from "./words.js";
 
@@ -69,6 +69,7 @@ function figures(run) {
     run.budgets.length > 0 && budgets(run.budgets),
     run.iterations && iterations(run.iterations),
     run.runs.length > 0 && [h("h2", {}, "Runs inside"), runTable(run.runs, [], run.name)],
+    lookTable(run.looks, run.name),
   ];
 }
 

@@ -1,4 +1,4 @@
-// The list of runs.
+// The list of runs, and of reports on embeddings.
 
 import { ask, follow } from "./api.js";
 import { h, refill, table } from "./dom.js";
@@ -6,8 +6,9 @@ import { COMMANDS, ago, count, several } from "./words.js";
 
 export async function runsView({ signal }) {
   const place = h("div", {});
-  const show = ({ runs, problems }) => refill(place, problemsOf(problems),
-    runs.length ? runTable(runs.filter((run) => run.parent === null), runs) : empty());
+  const show = ({ runs, looks, problems }) => refill(place, problemsOf(problems),
+    runs.length ? runTable(runs.filter((run) => run.parent === null), runs) : looks.length === 0 && empty(),
+    lookTable(looks.filter((look) => look.parent === null)));
   show(await ask("/api/runs", {}, signal));
   return {
     title: "burn-qed",
@@ -32,6 +33,14 @@ export function runTable(runs, all = [], outer = "") {
       h("td", {}, run.theorems ? h("bdi", {}, run.theorems) : "–"),
       h("td", { class: "n" }, typeof run.nodes === "number" ? count(run.nodes) : "–"),
       h("td", {}, ago(run.changed)))));
+}
+
+/** Reports on embeddings. `outer` is the name of the run that they lie in. */
+export function lookTable(looks, outer = "") {
+  return looks.length > 0 && [h("h2", {}, "Embeddings"), table("Embeddings", [["Report", ""], ["Encoders", ""], ["States", "n"], ["Last written", ""]],
+    looks.map((look) => h("tr", {}, h("th", { scope: "row" }, h("a", { href: `#/look/${look.id}` }, h("bdi", {}, inside(look.name, outer)))),
+      h("td", {}, look.encoders.map((label, i) => [i > 0 && ", ", h("bdi", {}, label)])),
+      h("td", { class: "n" }, count(look.states)), h("td", {}, ago(look.changed)))))];
 }
 
 export function stateMark(state) {

@@ -1,8 +1,8 @@
 // What came of a request. Only the judge's acceptance is called proved.
 
-import { block } from "../block.js";
 import { h, table } from "../dom.js";
 import { count, seconds } from "../words.js";
+import { leanBlock, leanText } from "./colours.js";
 
 const OUTCOMES = {
   proved: ["proved", "✓", "proved"], not_found: ["exhausted", "–", "not found"],
@@ -11,7 +11,6 @@ const OUTCOMES = {
 const HOLES = {
   found: "tactics found", exhausted: "not found", false: "false", error: "error", skipped: "not searched",
 };
-const pieces = (text) => [["", text]];
 
 export function described(answer) {
   const [kind, mark, word] = OUTCOMES[answer.outcome];
@@ -22,18 +21,18 @@ export function described(answer) {
       answer.nodes > 0 && h("span", {}, `${count(answer.nodes)} nodes`),
       answer.seconds > 0 && h("span", {}, `search ${seconds(answer.seconds)}${answer.judge_seconds ? `, judge ${seconds(answer.judge_seconds)}` : ""}`)),
     answer.outcome === "failed" && h("p", { class: "problem" }, answer.detail || answer.said),
-    answer.outcome === "proved" && [block("Proof", pieces(answer.proof)),
+    answer.outcome === "proved" && [leanBlock("Proof", answer.proof),
       h("p", { class: "note" }, axioms(answer), " The judge accepted this proof.")],
     answer.outcome === "refuted" && refuted(answer),
     answer.holes.length > 0 && holes(answer.holes),
-    answer.outcome !== "proved" && answer.draft && block("Draft", pieces(answer.draft)));
+    answer.outcome !== "proved" && answer.draft && leanBlock("Draft", answer.draft));
 }
 
 function refuted(answer) {
   const values = Object.entries(answer.counterexample ?? {}).map(([name, value]) => `${name} = ${value}`);
   return [
     values.length > 0 && h("p", {}, "It fails for ", h("code", { dir: "ltr" }, values.join(", ")), "."),
-    answer.negation_proof && [block("Proof of the negation", pieces(answer.negation_proof)),
+    answer.negation_proof && [leanBlock("Proof of the negation", answer.negation_proof),
       h("p", { class: "note" }, "The kernel accepted this proof.")],
   ];
 }
@@ -42,9 +41,9 @@ function holes(found) {
   return [h("h2", {}, "Each sorry"),
     table("Each sorry", [["Line", "n"], ["In"], ["Goal", "wide"], ["Outcome"], ["Judge"]], found.map((one) => h("tr", {},
       h("th", { scope: "row", class: "n" }, count(one.line)), h("td", {}, h("bdi", {}, one.declaration ?? "")),
-      h("td", {}, h("pre", { dir: "ltr" }, one.goal)),
+      h("td", {}, leanText(one.goal, "pre")),
       h("td", {}, HOLES[one.outcome], one.reason && h("small", {}, ` (${one.reason})`),
-        one.tactics.map((tactic) => [h("br"), h("code", { dir: "ltr" }, tactic)])),
+        one.tactics.map((tactic) => [h("br"), leanText(tactic)])),
       h("td", {}, one.accepted ? h("span", { class: "mark proved" }, h("span", { "aria-hidden": "true" }, "✓ "), "accepted")
         : one.verdict || "–"))))];
 }

@@ -1,10 +1,11 @@
 // A proof by hand: tactics on the left, the goals that remain on the right.
 
 import { send } from "../api.js";
-import { block } from "../block.js";
 import { fill, h, say } from "../dom.js";
 import { several } from "../words.js";
 import { axioms } from "./answer.js";
+import { leanBlock, leanText } from "./colours.js";
+import { colourField } from "./field.js";
 import { writeSymbols } from "./symbols.js";
 
 export class ByHand {
@@ -34,6 +35,7 @@ export class ByHand {
       h("label", { for: "tactic" }, "Tactic"), this.tactic,
       h("div", { class: "buttons" }, this.go, this.stop),
       h("p", { class: "note" }, "Enter applies it, Shift+Enter begins a line."));
+    colourField(this.tactic);
     this.content = h("section", { "aria-label": "By hand" }, h("h2", {}, "By hand"),
       h("div", { class: "hand" }, h("div", {}, this.steps, this.form, this.told), this.goals));
     this.#show();
@@ -66,12 +68,12 @@ export class ByHand {
     switch (answer.outcome) {
       case "goals":
         this.#path.push({ tactic, state: answer.state, goals: answer.goals });
-        this.tactic.value = "";
+        this.#clear();
         this.#show(answer);
         return say(`${several(answer.goals.length, "goal")} left`);
       case "proved":
         this.#path.push({ tactic, state: null, goals: [], proved: answer });
-        this.tactic.value = "";
+        this.#clear();
         this.#show();
         return say("proved");
       case "refused":
@@ -79,6 +81,11 @@ export class ByHand {
       default:
         return this.#problem(answer.error);
     }
+  }
+
+  #clear() {
+    this.tactic.value = "";
+    this.tactic.dispatchEvent(new Event("input"));
   }
 
   #problem(text, hint) {
@@ -104,20 +111,20 @@ export class ByHand {
     const last = this.#path.at(-1), { proved } = last;
     this.form.hidden = Boolean(proved);
     fill(this.steps, this.#path.map(({ tactic }, i) => h("li", {},
-      h("code", { dir: "ltr" }, tactic ?? this.#text),
+      leanText(tactic ?? this.#text),
       i < this.#path.length - 1 && h("button", { type: "button", class: "link", click: () => this.#back(i + 1),
         "aria-label": i ? `Go back to step ${i}` : "Go back to the statement" }, "back to here"))));
     fill(this.goals, proved
       ? [h("p", {}, h("span", { class: "mark proved" }, h("span", { "aria-hidden": "true" }, "✓ "), "proved")),
-        block("Proof by hand", [["", proved.source]]),
+        leanBlock("Proof by hand", proved.source),
         h("p", { class: "note" }, axioms(proved.verdict), " The judge accepted this proof.")]
       : last.goals.map((goal, i) => [
         h("h3", {}, last.goals.length > 1 ? `Goal ${i + 1} of ${last.goals.length}` : "Goal"),
-        h("pre", { dir: "ltr", tabindex: "0", role: "region", "aria-label": `Goal ${i + 1}` }, goal.text)]));
+        leanText(goal.text, "pre", { tabindex: "0", role: "region", "aria-label": `Goal ${i + 1}` })]));
     fill(this.told,
       answer.messages.map((text) => h("pre", { class: "message", dir: "ltr" }, text)),
       answer.suggestions.length > 0 && h("p", {}, "Lean suggests ", answer.suggestions.map((one) =>
-        [h("button", { type: "button", click: () => this.#instead(one) }, h("code", { dir: "ltr" }, one)), " "])));
+        [h("button", { type: "button", click: () => this.#instead(one) }, leanText(one)), " "])));
   }
 
   /** What Lean suggests takes the place of the tactic that asked for it. */

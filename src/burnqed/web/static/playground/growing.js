@@ -1,6 +1,6 @@
 // A search tree made of a job's events, and what is known of its states.
 
-const plain = (text) => [["", text]];
+import { soon } from "./colours.js";
 
 export class Growing {
   #nodes = new Map(); #edges = new Map(); #goals = new Map(); #refused = new Map();
@@ -40,8 +40,8 @@ export class Growing {
     const refused = (this.#refused.get(id) ?? []).map((one) => ({ ...one, children: [], child_energies: [], on_proof: false }));
     const tried = [...worked, ...refused].sort((a, b) => a.at - b.at);
     return {
-      goals: (this.#goals.get(id) ?? []).map(plain),
-      tried: tried.map((one) => ({ ...one, tactic: plain(one.tactic) })),
+      goals: await Promise.all((this.#goals.get(id) ?? []).map(soon)),
+      tried: await Promise.all(tried.map(async (one) => ({ ...one, tactic: await soon(one.tactic) }))),
       ways: edges.filter((one) => one.children.includes(id)).map((one) => ({ node: one.source, tactic: one.tactic })),
     };
   }

@@ -6,6 +6,7 @@ import { TreeView } from "../tree/view.js";
 import { count, seconds, several } from "../words.js";
 import { described } from "./answer.js";
 import { ByHand } from "./byhand.js";
+import { colourField } from "./field.js";
 import { Growing } from "./growing.js";
 import { health, prove } from "./prover.js";
 import { writeSymbols } from "./symbols.js";
@@ -224,7 +225,8 @@ text.addEventListener("keydown", (event) => {
 stopButton.addEventListener("click", () => { run?.stop(); buttons(); });
 handButton.addEventListener("click", byHand);
 fill(document.getElementById("examples"), h("span", {}, "Try"), EXAMPLES.map(([name, example]) =>
-  h("button", { type: "button", class: "link", click: () => { text.value = example; compare(); text.focus(); } }, name)));
+  h("button", { type: "button", class: "link", click: () => { text.value = example; text.dispatchEvent(new Event("input")); text.focus(); } }, name)));
 writeSymbols(text);
 text.addEventListener("input", compare);
+colourField(text);
 look();

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from burnqed.web import lean_text
-from burnqed.web.lean_text import coloured
+from burnqed.lean import highlight
+from burnqed.lean.highlight import coloured
 
 PROOF = """theorem t (n : Nat) : n + 0 = n := by -- easy
   /- no /- really -/ -/
@@ -33,5 +33,5 @@ def test_no_character_is_lost(text: str) -> None:
 
 
 def test_a_long_text_is_plain() -> None:
-    long = "simp " * lean_text.MOST_COLOURED
+    long = "simp " * highlight.MOST_COLOURED
     assert coloured(long) == [("", long)]
