@@ -41,7 +41,7 @@ from burnqed.policy.portfolio import Portfolio
 from burnqed.policy.prompt import prompt_ids
 from burnqed.search.best_first import best_first
 from burnqed.search.budget import Budget
-from burnqed.value.calibration import Scored, ScoredSiblings, calibrate
+from burnqed.value.calibration import Exam, Scored, ScoredSiblings, calibrate
 from burnqed.value.embeddings import EmbeddingCache
 from burnqed.value.encoder import Embeddings, EncoderName, LocalEncoder
 from burnqed.value.energy import EnergyHead, HeadConfig
@@ -73,7 +73,7 @@ def scorer(loaded: Loaded) -> Scorer:
     head = EnergyHead(HeadConfig(encoder.name.width)).eval().requires_grad_(False)
     saved = SavedHead(head, encoder.name, Path(), str(loaded.path))
     siblings = [ScoredSiblings("t", 1, Scored(0.0, -1.0), (Scored(1.0, -2.0),))]
-    return Scorer(saved, encoder, calibrate(siblings, siblings), loaded.thread)
+    return Scorer(saved, encoder, calibrate(siblings, [Exam(siblings, siblings)]), loaded.thread)
 
 
 async def searched(value: Timed, theorems: int, nodes: int) -> tuple[float, float, int]:

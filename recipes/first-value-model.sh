@@ -18,7 +18,7 @@ burn-qed search "$out-hard.json" --policy portfolio --nodes 10 --out "$out/hard"
 burn-qed negatives "$theorems" --data "$out/hard" --data "$teacher" --policy portfolio --siblings 4 --nodes 6 --walks 0 \
     --candidates 16 --out "$out/beside"
 burn-qed train value --data "$teacher" --data "$out/hard" --data "$out/beside" --model words --slower --no-in-batch \
-    --val-share 0.4 --out "$out/value"
+    --val-share 0.4 --folds 1 --out "$out/value"
 burn-qed eval core-300 --policy portfolio --budgets 3,5,10 --value "$out/value" --value-anyway --ablate \
     --out "$out/core-300"
 burn-qed eval qed-core --policy portfolio --budgets 3,10 --out "$out/qed-core"

@@ -21,7 +21,7 @@ set -- --data "$out/more" --data "$out/beside"
 for run in runs/expert-iteration/trajectories/teacher/* runs/expert-iteration/trajectories/iter_*/*; do
     if [ -d "$run/trajectories" ]; then set -- "$@" --data "$run"; fi
 done
-burn-qed train value "$@" --model words --slower --val-share 0.4 --out "$out/value"
+burn-qed train value "$@" --model words --slower --val-share 0.4 --folds 1 --out "$out/value"
 for theorems in core-300 qed-core; do
     burn-qed eval $theorems --model core --value "$out/value" --value-anyway --budgets 1,3,10,30,100,300 \
         --candidates 4 --out "$out/$theorems"

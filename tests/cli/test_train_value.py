@@ -16,7 +16,13 @@ from typer.testing import CliRunner
 
 from burnqed.cli.main import app
 from burnqed.core.errors import InputError
+from burnqed.iteration.execute import execute
+from burnqed.iteration.outcome import Done
+from burnqed.iteration.specs import TrainValue
+from burnqed.iteration.watching import Log
+from burnqed.prover.config import EncoderConfig
 from burnqed.training.log import read_log
+from burnqed.training.settings import ValueTraining
 from tests.cli.trainings import ENVIRONMENT, PATIENCE, interrupted
 from tests.policy.tiny import tiny_llama
 from tests.training.searches import write_searches
@@ -46,7 +52,8 @@ def alone() -> Iterator[None]:
 def command(inputs: Path, out: Path, *options: str) -> list[str]:
     given = ("--data", str(inputs / "run"), "--model", str(inputs / "model"))
     cache = ("--embeddings", str(inputs / "embeddings"))
-    return [BURN_QED, "train", "value", *given, "--out", str(out), *cache, *SMALL, *options]
+    few = () if "--folds" in options else ("--folds", "1")
+    return [BURN_QED, "train", "value", *given, "--out", str(out), *cache, *SMALL, *few, *options]
 
 
 def invoke(inputs: Path, out: Path, *options: str) -> Any:
@@ -62,7 +69,7 @@ def train(inputs: Path, out: Path, *options: str) -> dict[str, Any]:
 
 @pytest.mark.soak
 def test_killed_and_stopped_it_ends_as_if_undisturbed(tmp_path: Path, inputs: Path) -> None:
-    options = ("--steps", "200")
+    options = ("--steps", "200", "--folds", "2")
     whole = train(inputs, tmp_path / "whole", *options)
     assert whole["test_rank1"] > 0.8 > whole["test_logprob_rank1"], "words can be told apart"
     out = tmp_path / "disturbed"
@@ -73,18 +80,29 @@ def test_killed_and_stopped_it_ends_as_if_undisturbed(tmp_path: Path, inputs: Pa
         == 128 + signal.SIGTERM
     )
     assert not (out / "result.json").exists()
+    fold = out / "folds" / "2"
+    assert (
+        interrupted(command(inputs, out, "--resume", *options), fold, signal.SIGKILL) == -signal.SIGKILL
+    )
+    assert not (out / "result.json").exists()
     again = train(inputs, out, "--resume", *options)
     assert {**again, "seconds": 0} == {**whole, "seconds": 0}
     assert read_log(out / "log.jsonl") == read_log(tmp_path / "whole" / "log.jsonl")
-    weights = [(at / "best" / "model.safetensors").read_bytes() for at in (out, tmp_path / "whole")]
-    assert weights[0] == weights[1]
+    for head in ("best", "folds/1/best", "folds/2/best"):
+        weights = [(at / head / "model.safetensors").read_bytes() for at in (out, tmp_path / "whole")]
+        assert weights[0] == weights[1]
     assert train(inputs, out, "--resume", *options) == again
 
 
 def test_what_is_printed_for_people(tmp_path: Path, inputs: Path) -> None:
     out = tmp_path / "out"
-    done = invoke(inputs, out, "--steps", "30", "--unconditioned", "--pooling", "last", "--k", "2")
+    done = invoke(inputs, out, "--steps", "30", "--unconditioned", "--pooling", "last", "--k", "2",
+                  "--folds", "2")  # fmt: skip
     assert done.exit_code == 0, done
+    assert "heads that judged" in done.stdout
+    assert "2 heads judged, each the theorems that it did not learn from" in " ".join(
+        done.stdout.split()
+    )
     assert "verdict" in done.stdout
     assert "test rank1 at depth 2" in done.stdout
     assert "groups by depth" in done.stdout
@@ -104,6 +122,16 @@ def test_words_need_no_model(tmp_path: Path, inputs: Path) -> None:
     assert config["head"] == {"width": 2048, "conditioned": False, "dropout": 0.15, "linear": True}
     with pytest.raises(InputError, match="no model's hidden states"):
         invoke(inputs, tmp_path / "other", *words, "--layer", "0")
+
+
+def test_as_a_stage_of_a_run_each_head_has_its_lines_in_the_log(
+    tmp_path: Path, inputs: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    asked = ValueTraining(data=(inputs / "run",), model="words", steps=5, folds=2)
+    stage = TrainValue(config=asked, encoding=EncoderConfig(), out=tmp_path / "out")
+    assert isinstance(execute(stage, Log(), resume=False), Done)
+    assert "step 15/15: loss " in (said := capsys.readouterr().err)
+    assert said.rstrip().endswith("fold 2")
 
 
 def test_another_encoder_is_refused(tmp_path: Path, inputs: Path) -> None:

@@ -16,7 +16,14 @@ from burnqed.cli.main import app
 from burnqed.core.errors import InputError
 from burnqed.policy.models.load import load
 from burnqed.trajectories.store import iter_rows
-from burnqed.value.calibration import CALIBRATION, Scored, ScoredSiblings, calibrate, write_calibration
+from burnqed.value.calibration import (
+    CALIBRATION,
+    Exam,
+    Scored,
+    ScoredSiblings,
+    calibrate,
+    write_calibration,
+)
 from burnqed.value.encoder import LocalEncoder
 from burnqed.value.energy import EnergyHead, HeadConfig
 from burnqed.value.saved import write_head
@@ -43,7 +50,7 @@ def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
     torch.manual_seed(0)
     head = EnergyHead(HeadConfig(name.width))
     siblings = [ScoredSiblings("t", 1, Scored(0.0, -1.0), (Scored(1.0, -2.0),))]
-    found = calibrate(siblings, siblings, ["portfolio"])
+    found = calibrate(siblings, [Exam(siblings, siblings)], ["portfolio"])
     told = {"train_loss": 1.0, "test_energy_gap": 0.1, "test_rank1": 0.5, "steps": 9, "seconds": 2.0}
     (here / "result.json").write_text(json.dumps(told))
     for verdict in ("better", "no better"):

@@ -26,6 +26,7 @@ from burnqed.iteration.specs import (
     TrainJoint,
     TrainPolicy,
     TrainRanker,
+    TrainValue,
 )
 from burnqed.iteration.specs import Search as SearchSpec
 from burnqed.iteration.stages import stages
@@ -291,6 +292,17 @@ def test_theorems_that_any_policy_has_learnt_from_do_not_measure() -> None:
     assert (share(wide, 1), share(wide, 2)) == (0.5, 0.4)
     with_file = replace(PolicySettings(), val=(Path("mine.jsonl"),))
     assert share(replace(wide, policy=Policy(base="smollm2", training=with_file)), 1) == 0.0
+
+
+def test_theorems_that_any_policy_has_learnt_from_do_not_judge_a_head_on_its_hidden_states() -> None:
+    def share(config: Config) -> float:
+        spec = at(walk(config, 1), 1, "value").spec
+        assert isinstance(spec, TrainValue)
+        return spec.config.policy_val_share
+
+    wide = replace(TOGETHER, data=Data(val_share=0.5))
+    assert share(wide) == 0.5
+    assert share(replace(wide, value=Value(model="words"))) == 0.0
 
 
 def test_nothing_is_measured_where_nobody_asks_and_where_there_is_no_backbone() -> None:

@@ -31,7 +31,7 @@ def one_thread() -> None:
 
 def job(*data: Path, **more: Any) -> Job:
     plan = ValuePlan(**{"epochs": 30, "batch": 16, "eval_every": 20, **more.pop("plan", {})})
-    return Job(data=data, plan=plan, **more)
+    return Job(data=data, plan=plan, **{"folds": 1, **more})
 
 
 def train(asked: Job, out: Path, **more: Any) -> dict[str, Any]:

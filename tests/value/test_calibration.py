@@ -15,6 +15,7 @@ from burnqed.value.calibration import (
     CALIBRATION,
     FEWEST_THEOREMS,
     Calibration,
+    Exam,
     Scored,
     ScoredSiblings,
     calibrate,
@@ -41,8 +42,14 @@ def groups(
     ]
 
 
+def one_head(
+    tuning: Sequence[ScoredSiblings], judging: Sequence[ScoredSiblings], *policies: str
+) -> Calibration:
+    return calibrate(tuning, [Exam(tuning, judging)], policies)
+
+
 def both(found: Sequence[ScoredSiblings]) -> Calibration:
-    return calibrate(found, found)
+    return one_head(found, found)
 
 
 def test_an_energy_that_knows_more_is_better() -> None:
@@ -116,10 +123,10 @@ def test_of_equally_good_weights_the_middle_one_is_taken() -> None:
 
 def test_the_verdict_is_not_that_of_the_theorems_it_was_tuned_on() -> None:
     good, bad = groups(100, energy=2.0, logprob=0.5), groups(100, energy=-2.0, logprob=0.5)
-    found = calibrate(good, bad)
+    found = one_head(good, bad)
     assert (found.verdict, found.scale) == ("no better", both(good).scale)
     assert found.alpha == both(good).alpha
-    assert calibrate(bad, good).rank1_energy == both(good).rank1_energy
+    assert one_head(bad, good).rank1_energy == both(good).rank1_energy
 
 
 def test_log_probabilities_that_are_all_alike_leave_energies_their_say() -> None:
@@ -168,11 +175,59 @@ def test_energies_that_are_all_alike_say_nothing() -> None:
     assert found.scaled(1.0) == 0.0
 
 
+def test_heads_that_judge_together_need_no_common_scale() -> None:
+    """Each was trained apart: what one calls low may be high for another."""
+    found = groups(300, 1.0, 1.0)
+    parts = [found[:100], found[100:200], found[200:]]
+    heads = calibrate(found, [Exam(part, part) for part in parts])
+    apart = [
+        [scaled(group, 10.0**place, 50.0 * place) for group in part] for place, part in enumerate(parts)
+    ]
+    assert calibrate(found, [Exam(part, part) for part in apart]) == heads
+    assert (heads.heads, heads.groups, heads.theorems) == (3, 300, 150)
+    whole = both(found)
+    assert (heads.difference, heads.low, heads.high) == (whole.difference, whole.low, whole.high)
+    assert "3 heads judged" in heads.told
+    assert "heads" not in whole.told
+
+
+def scaled(group: ScoredSiblings, scale: float, shift: float) -> ScoredSiblings:
+    def of(state: Scored) -> Scored:
+        return Scored(state.energy * scale + shift, state.logprob)
+
+    return replace(group, positive=of(group.positive), negatives=tuple(map(of, group.negatives)))
+
+
+def test_theorems_are_counted_not_groups() -> None:
+    right, wrong = Scored(0.0, -1.0), Scored(1.0, -1.0)
+    said = {"both": (right, wrong), "neither": (wrong, right)}
+    likely, unlikely = Scored(0.0, -0.5), Scored(0.0, -5.0)
+
+    def one(theorem: str, energy: str, policy: tuple[Scored, Scored]) -> ScoredSiblings:
+        mine = zip(said[energy], policy, strict=True)
+        positive, negative = (Scored(e.energy, p.logprob) for e, p in mine)
+        return ScoredSiblings(theorem, 1, positive, (negative,))
+
+    knows, errs = (likely, unlikely), (unlikely, likely)
+    found = both([
+        *[one("gained", "both", errs)] * 5, one("gained", "neither", knows),
+        one("lost", "neither", knows),
+        one("even", "both", errs), one("even", "neither", knows),
+        one("alike", "both", knows),
+    ])  # fmt: skip
+    assert (found.gained, found.lost) == (1, 1)
+    assert "; of 4 theorems 1 gained, 1 lost, p = 1;" in found.told
+
+
 def test_it_is_kept_beside_the_head(tmp_path: Path) -> None:
-    found = calibrate(groups(40, 1.0, 1.0), groups(40, 1.0, 1.0), ["portfolio"])
+    found = one_head(groups(40, 1.0, 1.0), groups(40, 1.0, 1.0), "portfolio")
     write_calibration(tmp_path, found)
     assert read_calibration(tmp_path) == found
     whole = json.loads((tmp_path / CALIBRATION).read_text())
+    older = {key: value for key, value in whole.items() if key not in ("heads", "gained", "lost")}
+    (tmp_path / CALIBRATION).write_text(json.dumps(older))
+    assert read_calibration(tmp_path) == replace(found, gained=None, lost=None)
+    assert "gained" not in read_calibration(tmp_path).told
     # A scale that is no number would lose every state of a search, as if there were nothing to try.
     wrong: list[dict[str, object]] = [
         {"verdict": "yes"},

@@ -14,7 +14,7 @@ import torch
 
 from burnqed.core.errors import InfrastructureError, InputError
 from burnqed.core.types import Goal
-from burnqed.value.calibration import Calibration, Scored, ScoredSiblings, calibrate
+from burnqed.value.calibration import Calibration, Exam, Scored, ScoredSiblings, calibrate
 from burnqed.value.encoder import Embeddings, EncoderName
 from burnqed.value.energy import EnergyHead, HeadConfig
 from burnqed.value.saved import SavedHead
@@ -54,7 +54,7 @@ def saved(conditioned: bool = True) -> SavedHead:
 
 def calibration() -> Calibration:
     group = ScoredSiblings("t", 1, Scored(0.0, -1.0), (Scored(1.0, -2.0), Scored(2.0, -5.0)))
-    return calibrate([group], [group])
+    return calibrate([group], [Exam([group], [group])])
 
 
 def goals(*targets: str) -> list[list[Goal]]:

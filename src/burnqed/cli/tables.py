@@ -58,6 +58,9 @@ def print_value_trained(result: Mapping[str, Any], out: Path, as_json: bool) -> 
         f"{found['chance']:.3f}, log-probability {result['test_logprob_by_depth'][depth]:.3f}"
         for depth, found in result["test_by_depth"].items()
     }
+    if folds := result.get("folds"):
+        ranks = [fold["test_rank1"] for fold in folds.values()]
+        last["heads_that_judged"] = f"{len(ranks)}, test rank1 {min(ranks):.3f} to {max(ranks):.3f}"
     last |= {"told": None, "verdict": f"{result['verdict']}: {result['told']}"}
     print_trained(result, out, as_json, last)
 

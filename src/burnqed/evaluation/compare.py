@@ -15,7 +15,8 @@ from itertools import pairwise
 from typing import Any, Literal
 
 from burnqed.core.errors import InputError
-from burnqed.evaluation.metrics import mcnemar, wilson
+from burnqed.core.statistics import mcnemar
+from burnqed.evaluation.metrics import wilson
 from burnqed.evaluation.results import BenchmarkId, IterationResult, Labelled
 from burnqed.trajectories.schema import TheoremOutcome
 

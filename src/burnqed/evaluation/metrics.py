@@ -22,22 +22,6 @@ def wilson(solved: int, total: int, confidence: float = 0.95) -> tuple[float, fl
     return max(low, 0.0), min(high, 1.0)
 
 
-def mcnemar(gained: int, lost: int) -> float:
-    """The exact two-sided p-value of McNemar's test for two runs on the same theorems.
-
-    Theorems that both proved, or neither, do not show which is better. If there is no difference, each
-    of the others is gained or lost by the toss of a fair coin.
-    """
-    if gained < 0 or lost < 0:
-        raise ValueError("counts cannot be negative")
-    tosses = gained + lost
-    ways = tail = 1  # how many sequences of tosses have k heads; and at most k
-    for k in range(min(gained, lost)):
-        ways = ways * (tosses - k) // (k + 1)
-        tail += ways
-    return min(1.0, 2 * tail / (1 << tosses))
-
-
 def pass_at(k: int, attempts: int, successes: int) -> float:
     """The probability that k of these attempts, drawn at random, include a success."""
     if not (1 <= k <= attempts and 0 <= successes <= attempts):

@@ -188,6 +188,7 @@ def _value(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
         data=paths(_siblings(config, iteration, done)),
         model=model_of(config, iteration, done) if own else value.model,
         val_share=value.val_share,
+        policy_val_share=_unlearnt(config, iteration) if own else 0.0,
         seed=config.run.seed,
     )
     device: Settings = {"device": config.run.device} if own else {}

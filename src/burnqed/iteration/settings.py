@@ -60,7 +60,10 @@ else:
     RankerSettings = _table("RankerSettings", RankerTraining, {"data", "without", "val_share", "seed"})
     SearchSettings = _table("SearchSettings", SearchConfig, {*_ASKED, "nodes", "noise"})
     ValueSettings = _table(
-        "ValueSettings", ValueTraining, {"data", "model", "val_share", "seed"}, slower=True
+        "ValueSettings",
+        ValueTraining,
+        {"data", "model", "val_share", "policy_val_share", "seed"},
+        slower=True,
     )
     JointSettings = _table(
         "JointSettings", JointTraining,

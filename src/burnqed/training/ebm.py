@@ -46,6 +46,7 @@ class StepMetrics:
     loss: float
     val_rank1: float | None
     temperature: float
+    fold: int | None = None  # whose head this is, if it is only there to be judged
 
 
 # ------------------------------------------------------------------------------- evaluation

@@ -7,7 +7,7 @@ nothing to learn at all. So some theorems choose the best step, and others judge
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,25 @@ from torch import Tensor
 
 from burnqed.search.scoring import Scoring
 from burnqed.training.ebm import Evaluation, evaluate
-from burnqed.training.siblings import Siblings, SplitRows
-from burnqed.value.calibration import Scored, ScoredSiblings, calibrate, write_calibration
+from burnqed.training.siblings import Siblings, Split, SplitRows
+from burnqed.value.calibration import Exam, Scored, ScoredSiblings, calibrate, write_calibration
 from burnqed.value.energy import EnergyHead
 from burnqed.value.groups import Contrast
 from burnqed.value.metrics import Group, by_depth, metrics
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """What a head makes of the groups that choose, and of those that judge it."""
+
+    test: Evaluation
+    exam: Exam
+
+
+def examine(head: EnergyHead, embeddings: Tensor, rows: SplitRows, split: Split) -> Judged:
+    """The energies of a head, for both kinds of groups of its split."""
+    val, test = evaluate(head, embeddings, rows.val), evaluate(head, embeddings, rows.test)
+    return Judged(test, Exam(_scored_siblings(split.val, val), _scored_siblings(split.test, test)))
 
 
 def judge_head(
@@ -29,13 +43,19 @@ def judge_head(
     rows: SplitRows,
     siblings: Siblings,
     seed: int,
+    folds: Sequence[Judged] = (),
 ) -> dict[str, Any]:
-    """Figures for a result; the calibration is written beside the head."""
+    """Figures for a result; the calibration is written beside the head.
+
+    Where there are `folds`, their heads are judged in place of this one, by the same groups in the
+    same order. It is the head of all of them, and learned from more: it should not be worse.
+    """
     split = siblings.split
     val = evaluate(head, embeddings, rows.val)
-    test = evaluate(head, embeddings, rows.test)
-    tuning, judging = _scored_siblings(split.val, val), _scored_siblings(split.test, test)
-    calibration = calibrate(tuning, judging, siblings.policies, seed)
+    judged = folds or [examine(head, embeddings, rows, split)]
+    test = _together([one.test for one in judged])
+    exams = [one.exam for one in judged]
+    calibration = calibrate(_scored_siblings(split.val, val), exams, siblings.policies, seed)
     write_calibration(directory, calibration)
     logprob = by_logprob(split.test)
     return {
@@ -49,6 +69,11 @@ def judge_head(
         "told": calibration.told,
         "calibration": {**asdict(calibration), "policies": list(siblings.policies)},
     }
+
+
+def _together(found: Sequence[Evaluation]) -> Evaluation:
+    groups = tuple(group for one in found for group in one.groups)
+    return Evaluation(groups, sum(one.loss * len(one.groups) for one in found) / len(groups))
 
 
 def by_logprob(groups: Sequence[Contrast]) -> list[Group]:

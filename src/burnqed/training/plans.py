@@ -12,6 +12,7 @@ NANO_LR = 1e-3  # random weights have further to go
 MATCHED = 256  # held-out pairs that a trained policy is asked about
 # Of the theorems that a ranker, and a value model, do not learn from.
 RANKER_VAL_SHARE, VALUE_VAL_SHARE = 0.1, 0.2
+FOLDS = 5  # of theorems, each of which judges a value model that did not learn from it
 
 
 @dataclass(frozen=True, slots=True)

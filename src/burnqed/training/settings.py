@@ -10,6 +10,7 @@ from msgspec import Meta
 
 from burnqed.core.config import AtLeast0, AtLeast1, about
 from burnqed.training.plans import (
+    FOLDS,
     JOINT_ADAPTER,
     MATCHED,
     NANO_LR,
@@ -248,8 +249,24 @@ class ValueTraining(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
     ] = None
     val_share: Annotated[
         Annotated[float, Meta(ge=0.01, le=0.9)],
-        about("Share of the theorems that are not trained on: half choose, half judge.", DATA),
+        about("Share of the theorems that are not trained on: they choose the best step.", DATA),
     ] = VALUE_VAL_SHARE
+    policy_val_share: Annotated[
+        Annotated[float, Meta(ge=0, le=0.9)],
+        about(
+            "The --val-share of --model's own training: only theorems that it did not learn from "
+            "judge. 0: all judge.",
+            DATA,
+        ),
+    ] = 0.0
+    folds: Annotated[
+        Annotated[int, Meta(ge=1, le=20)],
+        about(
+            "Heads trained for the verdict, each judged by theorems that it did not learn from. With 1 "
+            "there is none, and half of --val-share judge.",
+            DATA,
+        ),
+    ] = FOLDS
     slower: Annotated[
         bool, about("Hold positives also against siblings whose proofs had more steps.", DATA)
     ] = False

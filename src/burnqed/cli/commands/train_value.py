@@ -34,12 +34,17 @@ def value_command(
     path of a judged proof and the others were explored and given up. What was not explored to the end
     is no evidence. The states are shown to --model, and a small head is trained on its hidden states;
     the model itself stays as it is, and the head is refused for any other (weights, prompt, pooling or
-    precision). A share of the theorems, by their names, is not trained on: half of these choose the
-    best step, the other half judge it.
+    precision). A share of the theorems, by their names, is not trained on: these choose the best step.
+
+    All theorems judge. They are divided, by their names, into --folds parts, and for each part a head
+    of its own is trained on the others. That takes so many more trainings of a head; states are
+    encoded once. The head that is kept is none of these: it is trained first, on all parts. With
+    --folds 1 it is the only one: half of the theorems that are set aside choose, the other half judge.
 
     DIR gets manifest.json, log.jsonl, curve.png and .svg, embeddings/, checkpoint/ (to go on from),
     best/ (the head with the best validation rank, and calibration.json: how it compares with
-    log-probability, and how to add the two), and at the end result.json with all figures: rank-1 is how
+    log-probability, and how to add the two), folds/ (the same of the heads that are only there to be
+    judged), and at the end result.json with all figures: rank-1 is how
     often the positive has the lowest energy of its group, beside what chance and log-probability get.
 
     It ends after --epochs, or when validation has not got better for --patience evaluations. It also
@@ -55,6 +60,9 @@ def value_command(
 
         burn-qed train value --data runs/second --model models/nano --resume-from values/first
         --out values/second
+
+        burn-qed train value --data runs/first --model models/nano --layer 8 --pooling last
+        --out values/layer8
 
     The verdict is better, no better or undecided: that the model is right about siblings more often
     than log-probability is shown, the contrary is shown, or neither. A search goes by a model whose
@@ -79,4 +87,5 @@ def value_command(
 
 def _said(told: StepMetrics) -> str:
     val = "" if told.val_rank1 is None else f", val rank-1 {told.val_rank1:.1%}"
-    return f"loss {told.loss:.3f}{val}, temperature {told.temperature:.2f}"
+    fold = "" if told.fold is None else f"fold {told.fold}: "
+    return f"{fold}loss {told.loss:.3f}{val}, temperature {told.temperature:.2f}"
