@@ -18,6 +18,7 @@ from burnqed.lean.process import LaunchSpec
 from burnqed.policy.portfolio import Portfolio
 from burnqed.search.best_first import SearchResult, Settings, best_first
 from burnqed.search.budget import Budget
+from burnqed.search.tree import EARLY, SPENT
 from burnqed.trajectories.record import Provenance, rows_of
 from burnqed.trajectories.schema import TheoremRecord
 from burnqed.trajectories.tables import to_table
@@ -117,7 +118,8 @@ async def test_the_clock_of_a_search() -> None:
     rows = rows_of(found.tree, "t", False, Provenance("r"))
     rows = [replace(row, seconds=float(row.node)) for row in rows]
     rows[0] = replace(rows[0], outcome="timeout", error="30.0 s")
-    rows[1] = replace(rows[1], outcome="timeout", error="heartbeats")
+    rows[1] = replace(rows[1], outcome="timeout", error=SPENT)
+    rows[2] = replace(rows[2], outcome="timeout", error=EARLY)
     clock = read_clock(to_table(rows).select(CLOCK_COLUMNS).to_batches())
     assert clock == Clock({"t": sorted({float(row.node) for row in rows})}, 1)
     assert len(clock.ends["t"]) == found.nodes

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from burnqed.search.tree import EARLY, SPENT
 from burnqed.trajectories.schema import TheoremOutcome, TheoremRecord
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def read_clock(batches: Iterable[pa.RecordBatch]) -> Clock:
         columns = (batch.column(name).to_pylist() for name in CLOCK_COLUMNS)
         for theorem, node, outcome, error, seconds in zip(*columns, strict=True):
             steps.setdefault(theorem, []).append((seconds, node))
-            stops += outcome == "timeout" and error != "heartbeats"
+            stops += outcome == "timeout" and error not in (SPENT, EARLY)
     return Clock({theorem: _ends(sorted(own)) for theorem, own in steps.items()}, stops)
 
 

@@ -50,9 +50,22 @@ class Assembled:
         return {
             "depth": self.budget.depth, "candidates": self.budget.candidates,
             "seconds": self.budget.seconds, "temperature": self.temperature, "seed": self.config.seed,
-            "heartbeats": self.config.heartbeats, **self.policy.about, **self.guide.about,
+            "heartbeats": self.config.heartbeats, "effort": self.effort,
+            **self.policy.about, **self.guide.about,
             "modules": list(self.lean.modules), "toolchain": self.lean.toolchain.label,
         }  # fmt: skip
+
+    @property
+    def effort(self) -> int | None:
+        """Of a first try; None where that has all heartbeats.
+
+        So have steps of recorded proofs, and what is learnt from as a failure.
+        """
+        config = self.config
+        follows = isinstance(config, SearchConfig) and config.follow is not None
+        if not isinstance(config, GuidedConfig) or follows or config.effort >= config.heartbeats:
+            return None
+        return config.effort
 
     @property
     def places(self) -> dict[str, Any]:
@@ -72,7 +85,7 @@ class Assembled:
                 # As many judges as searchers, or finished searches would queue for their verdicts.
                 Pool(spec, max(_JUDGES, pool.size), gate=gate) as judges,
             ):
-                settings = Settings(temperature=self.temperature, scoring=self.guide.scoring)
+                settings = Settings(self.temperature, scoring=self.guide.scoring, effort=self.effort)
                 yield Prover(
                     pool, judges, proposer, self.budget, self.guide.value, settings,
                     self.config.heartbeats,

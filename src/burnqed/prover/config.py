@@ -21,7 +21,7 @@ from msgspec import Meta
 from burnqed.core.config import AtLeast0, AtLeast1, about
 from burnqed.core.types import LeakRule
 from burnqed.evaluation.negatives import Effort
-from burnqed.evaluation.prove import DEFAULT_HEARTBEATS, HEARTBEATS
+from burnqed.evaluation.prove import DEFAULT_HEARTBEATS, EFFORT, HEARTBEATS
 from burnqed.evaluation.run import SAVE_EVERY
 from burnqed.lean.toolchain import Kind as ToolchainKind
 from burnqed.search.budget import Budget
@@ -172,8 +172,16 @@ class MixtureConfig(PolicyConfig, frozen=True, kw_only=True):
 
 
 class GuidedConfig(PolicyConfig, frozen=True, kw_only=True):
-    """And a value model that estimates which states are provable."""
+    """And what comes first: a small effort for each tactic, and by a value model what is provable."""
 
+    effort: Annotated[
+        AtLeast1,
+        about(
+            "Limit of a tactic's first try, in the same units. What it stops is tried again with "
+            "--heartbeats: at the theorem itself at once, elsewhere when nothing better is left.",
+            SEARCH,
+        ),
+    ] = EFFORT
     value: Annotated[
         Path | None,
         about("A value model of `burn-qed train value`. It prefers states that look provable.", VALUE),

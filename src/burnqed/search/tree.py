@@ -10,7 +10,8 @@ Statuses move forward:
                      -> FAILED     every edge is dead: the candidates failed, not the goal
 
 If more candidates are tried at a failed node (`widen`), it becomes EXPANDED again, and so do the nodes
-above it that failed only because of it.
+above it that failed only because of it. A node does not fail while tactics that were stopped early wait
+to be tried again.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ from burnqed.search.split import Part
 
 # The result of a tactic. `lost`: it killed Lean, so nothing is known.
 Result = Literal["closed", "advanced", "rejected", "timeout", "lost"]
+_WORKED = ("closed", "advanced")
+# What stopped a tactic, as its edge and its row say: all the heartbeats that it may have, or those of a
+# first, small effort. Else it was the clock.
+SPENT, EARLY = "heartbeats", "heartbeats of the first try"
 
 
 class Status(Enum):
@@ -58,6 +63,7 @@ class Node:
     seconds: float  # since the beginning of the search
     energy: float | None = None
     score: float = 0.0
+    later: float = 0.0  # the score of trying again what waits there
     status: Status = Status.OPEN
     edges: list[Edge] = field(default_factory=list)
     parents: list[Edge] = field(default_factory=list)
@@ -73,6 +79,11 @@ class Node:
         if self.depth == 0:
             return None
         return min(self.parents, key=lambda edge: (edge.source.depth, edge.dead))
+
+    @property
+    def waiting(self) -> list[Edge]:
+        """The edges whose tactics a first, small effort stopped."""
+        return [edge for edge in self.edges if edge.waits]
 
     @property
     def goals(self) -> tuple[Goal, ...]:
@@ -100,7 +111,8 @@ class Edge:
     """A tactic tried at a node.
 
     It is dead once it failed, led back to its own node, or has a child that failed: no proof can go
-    through it.
+    through it. `early`: a small effort stopped its tactic, so it is not dead until that was `retried`
+    (by another edge).
     """
 
     source: Node
@@ -111,10 +123,17 @@ class Edge:
     dead: bool = False
     seconds: float = 0.0  # since the search began
     cost: Cost | None = None
+    early: bool = False
+    retried: bool = False
+
+    @property
+    def waits(self) -> bool:
+        return self.early and not self.retried
 
     @property
     def proved(self) -> bool:
-        return not self.dead and all(child.node.status is Status.PROVED for child in self.children)
+        done = all(child.node.status is Status.PROVED for child in self.children)
+        return done and not self.dead and self.result in _WORKED
 
 
 class Tree:
@@ -166,6 +185,13 @@ class Tree:
         _advance(node, Status.EXPANDED)
         self._expanded += 1
         node.order = self._expanded
+        self._add(node, edges)
+        self._settle(node)
+
+    def retry(self, node: Node, edges: Sequence[Edge]) -> None:
+        """Add what came of the tactics that waited at a node, and update the nodes above."""
+        for edge in node.edges:
+            edge.dead = edge.dead or edge.retried
         self._add(node, edges)
         self._settle(node)
 
@@ -297,7 +323,7 @@ class Tree:
 def _useless(edge: Edge) -> bool:
     """Whether an edge is dead regardless of other nodes."""
     led_back = any(child.node is edge.source for child in edge.children)
-    return edge.result not in ("closed", "advanced") or led_back
+    return not edge.waits and (edge.result not in _WORKED or led_back)
 
 
 def _advance(node: Node, status: Status) -> None:
