@@ -56,21 +56,23 @@ STRUCTS = dict.fromkeys(
 
 
 @pytest.mark.parametrize(
-    ("config", "effort"),
+    ("config", "visits", "effort"),
     [
-        (Config(), EFFORT),
-        (SearchConfig(effort=3), 3),
-        (SearchConfig(effort=4000), None),
-        (SearchConfig(heartbeats=EFFORT), None),
-        (SearchConfig(follow="pool.jsonl"), None),
-        (NegativesConfig(), None),
+        (Config(), True, EFFORT),
+        (SearchConfig(effort=3), True, 3),
+        (SearchConfig(effort=4000), True, None),
+        (SearchConfig(heartbeats=EFFORT), True, None),
+        (SearchConfig(follow="pool.jsonl"), False, None),
+        (NegativesConfig(), False, None),
     ],
 )
-def test_which_searches_begin_with_a_small_effort(config: PolicyConfig, effort: int | None) -> None:
+def test_which_searches_come_back_to_a_state(
+    config: PolicyConfig, visits: bool, effort: int | None
+) -> None:
     """Not those whose failures are learnt from, nor those that follow a proof."""
     parts: Any = None
     assembled = Assembled(config, parts, parts, parts, parts, 0.0)
-    assert assembled.effort == effort
+    assert (assembled.by_visits, assembled.effort) == (visits, effort)
 
 
 def options_of(name: str) -> dict[str, Any]:

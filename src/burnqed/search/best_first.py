@@ -6,9 +6,9 @@ same tree, if Lean's answers are the same and no time limit cuts it.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from burnqed.core.errors import LeanError, LeanLost, is_own_fault
 from burnqed.core.ports import Environment, Policy, Value
@@ -17,10 +17,10 @@ from burnqed.search.budget import Budget, Limit, Meter
 from burnqed.search.events import EventSink, Expanded, Started, ignore
 from burnqed.search.frontier import Frontier
 from burnqed.search.keys import Key, bridge, key_of
-from burnqed.search.scoring import Scoring, score
+from burnqed.search.scoring import Scoring, promise, score, together
 from burnqed.search.split import Part, independent
 from burnqed.search.tree import Child, Edge, Node, Status, Tree
-from burnqed.search.trials import Trials, closed
+from burnqed.search.trials import BUNCH, Trials
 
 _WIDEST = 8  # times the budget's candidates: a model that samples would never run out
 
@@ -32,9 +32,11 @@ class Settings:
     `merge` makes equal states one node, and `split` proves independent goals separately. Both are on,
     except for measurements and for the second try after the judge refused a proof.
 
-    `effort` is the limit of a tactic's first try, in heartbeats. What it stops waits at its node. When
-    that is the best there is, it is tried again with all that the environment gives, for another node
-    of the budget. At the root, which is always worth it, that is at once.
+    `by_visits`: try a node's candidates in visits of a bunch each, the likeliest per second first. What
+    is not tried yet waits until it is the best that there is to do. Off: all at once.
+
+    `effort` is the limit of a tactic's first try, in heartbeats. What it stops waits as well, and is
+    tried again with all that the environment gives.
     """
 
     temperature: float = 0.0
@@ -42,6 +44,7 @@ class Settings:
     scoring: Scoring = field(default_factory=Scoring)
     merge: bool = True
     split: bool = True
+    by_visits: bool = False
     effort: int | None = None  # None: at once with all that the environment gives
 
 
@@ -196,7 +199,8 @@ class _Search:
             width = 2 * self.width.pop(node.id)
             (candidates,) = await self._propose([node], width)
             self._remember(node, candidates, width)
-            if fresh := [c for c in candidates if c.tactic not in self.trials.tried[node.id]]:
+            known = self.trials.tried[node.id] | {c.tactic for c in node.waiting}
+            if fresh := [*node.waiting, *(c for c in candidates if c.tactic not in known)]:
                 return node, fresh
         return None
 
@@ -213,16 +217,15 @@ class _Search:
         )
 
     async def _expand(self, node: Node, candidates: Sequence[Candidate] | None) -> None:
-        """Try these candidates at a node; None: again what waits there."""
-        self.meter.nodes += 1
-        effort = self.settings.effort
-        if candidates is None:
-            edges = await self.trials.again(node, node.waiting)
-        else:
-            edges = await self.trials.run(node, candidates, effort)
-        if node is self.tree.root and not closed(edges):
-            edges += await self.trials.again(node, [edge for edge in edges if edge.waits])
-        await self._grow(node, edges, retried=candidates is None)
+        """Visit a node, to try these candidates. None: more of those that wait there."""
+        widened = candidates is not None and node.status is not Status.OPEN
+        if candidates is not None:
+            node.waiting = sorted(candidates, key=lambda one: -promise(one))
+            node.asked = len(node.waiting)
+        most = BUNCH if self.settings.by_visits and not widened else len(node.waiting)
+        todo, node.waiting = node.waiting[:most], node.waiting[most:]
+        self.meter.begin(Fraction(len(todo), node.asked) if todo else Fraction(1))
+        await self._grow(node, await self.trials.run(node, todo, self.settings.effort), widened)
         self.events(Expanded(self.theorem, node, self.meter.nodes))
         if not self.tree.proved:
             self.trials.give_up()
@@ -244,13 +247,13 @@ class _Search:
     ) -> Node:
         return self.tree.add_node(state, part, key, source, logprob, self.meter.seconds)
 
-    async def _grow(self, node: Node, edges: Sequence[Edge], retried: bool) -> None:
+    async def _grow(self, node: Node, edges: Sequence[Edge], widened: bool) -> None:
         """Add the edges to the tree, and their children to the frontier."""
         again: dict[int, Node] = {}
         if node.status is Status.OPEN:
             self.tree.expand(node, edges)
-        elif retried:
-            self.tree.retry(node, edges)
+        elif not widened:
+            self.tree.resume(node, edges)
         else:
             self.tree.widen(node, edges)
             # Some abandoned nodes are wanted again.
@@ -291,10 +294,9 @@ class _Search:
             self.frontier.push(node)
 
     def _later(self, node: Node) -> float:
-        """Of what waits at a node: as of one more step, as likely as these tactics are together."""
-        likely = [edge.candidate.logprob for edge in node.waiting]
-        together = max(likely) + math.log(sum(math.exp(one - max(likely)) for one in likely))
-        logprob = node.logprob + min(0.0, together)
+        """Of the next visit: as of one more step, which is as promising as its candidates together."""
+        step = together([promise(one) for one in node.waiting[:BUNCH]])
+        logprob = node.logprob + min(0.0, step)
         return score(self.settings.scoring, logprob, node.length + 1, node.energy)
 
     def _score(self, node: Node) -> float:

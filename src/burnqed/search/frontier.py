@@ -1,4 +1,4 @@
-"""The nodes at which there is something to try, best first: open ones, and those where tactics wait."""
+"""The nodes with something to try, best first: open ones, and those where candidates wait."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tactics tried at nodes: in bunches, with an effort, and what became of each as an edge."""
+"""Tactics tried at nodes: in bunches, and what became of each as an edge."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from burnqed.search.budget import Meter
 from burnqed.search.tree import EARLY, SPENT, Child, Edge, Node
 
 # Tactics sent to Lean at once. If one closes the node, those after its bunch are not run.
-_BUNCH = 6
+BUNCH = 6
 _MAX_TROUBLE = 3  # tactics whose process was killed by something else
 _MAX_LOST = 10  # tactics that killed Lean in any way
 
@@ -44,8 +44,26 @@ class Trials:
         self.lost_at: int | None = None
         self.cut = False  # the time ran out in the middle of a node
 
-    async def run(self, node: Node, candidates: Sequence[Candidate], effort: int | None) -> list[Edge]:
-        """Try what was not tried at the node. `effort` limits the heartbeats of each."""
+    async def run(
+        self, node: Node, candidates: Sequence[Candidate], effort: int | None = None
+    ) -> list[Edge]:
+        """Try candidates with `effort`, in heartbeats. What that stops waits at the node.
+
+        What it stopped before is tried with all that the environment gives.
+        """
+        stopped = {edge.candidate.tactic: edge for edge in node.edges if edge.early}
+        edges = await self._try(node, [c for c in candidates if c.tactic not in stopped], effort)
+        again = [c for c in candidates if c.tactic in stopped]
+        if again and not _closed(edges):
+            for candidate in again:
+                stopped[candidate.tactic].retried = True
+            self.tried[node.id] -= {candidate.tactic for candidate in again}
+            edges += await self._try(node, again, None)
+        node.waiting += [edge.candidate for edge in edges if edge.early]
+        return edges
+
+    async def _try(self, node: Node, candidates: Sequence[Candidate], effort: int | None) -> list[Edge]:
+        """Try what was not tried at the node."""
         tried = self.tried.setdefault(node.id, set())
         edges = [
             self._not_tried(node, c, f"{type(self.lost[c.tactic]).__name__} elsewhere")
@@ -54,8 +72,8 @@ class Trials:
         ]
         tried |= {edge.candidate.tactic for edge in edges}
         todo = [c for c in candidates if c.tactic not in self.lost]
-        while todo and not closed(edges):
-            bunch, todo = todo[:_BUNCH], todo[_BUNCH:]
+        while todo and not _closed(edges):
+            bunch, todo = todo[:BUNCH], todo[BUNCH:]
             bunch = [c for c in _distinct(bunch) if c.tactic not in tried]
             tried |= {c.tactic for c in bunch}
             results = await self._apply(node, bunch, effort)
@@ -75,13 +93,6 @@ class Trials:
                     edges.append(self._edge(node, candidate, result, effort))
             todo = suggested + todo
         return edges
-
-    async def again(self, node: Node, waiting: Sequence[Edge]) -> list[Edge]:
-        """Try what a small effort stopped, with all the heartbeats that there are."""
-        self.tried[node.id] -= {edge.candidate.tactic for edge in waiting}
-        for edge in waiting:
-            edge.retried = True
-        return await self.run(node, [edge.candidate for edge in waiting], None)
 
     def give_up(self) -> None:
         """Raise when too much was lost.
@@ -110,37 +121,36 @@ class Trials:
             return None
 
     def _edge(self, node: Node, candidate: Candidate, result: StepResult, effort: int | None) -> Edge:
-        seconds = self._meter.seconds
-        cost = None if isinstance(result, LeanLost) else result.cost
+        when, cost = self._meter.seconds, None if isinstance(result, LeanLost) else result.cost
+        spent = self._meter.nodes
         match result:
             case LeanLost():
                 self.lost[candidate.tactic] = result
                 if self.lost_at is None and not is_own_fault(result):
-                    self.lost_at = self._meter.nodes
-                return Edge(
-                    node, candidate, "lost", f"{type(result).__name__}: {result}", (), True, seconds
-                )
+                    self.lost_at = spent
+                why = f"{type(result).__name__}: {result}"
+                return Edge(node, candidate, "lost", why, (), True, when, spent)
             case Rejected(error, kind):
                 why = f"{kind}: {error}"
-                return Edge(node, candidate, "rejected", why, (), True, seconds, cost)
+                return Edge(node, candidate, "rejected", why, (), True, when, spent, cost)
             case TimedOut(deterministic=True) if _stopped_by(effort, cost):
-                return Edge(node, candidate, "timeout", EARLY, seconds=seconds, cost=cost, early=True)
-            case TimedOut(spent, deterministic):
-                why = SPENT if deterministic else f"{spent:.1f} s"
-                return Edge(node, candidate, "timeout", why, (), True, seconds, cost)
+                return Edge(node, candidate, "timeout", EARLY, (), True, when, spent, cost, early=True)
+            case TimedOut(taken, deterministic):
+                why = SPENT if deterministic else f"{taken:.1f} s"
+                return Edge(node, candidate, "timeout", why, (), True, when, spent, cost)
             case Closed():
-                return Edge(node, candidate, "closed", seconds=seconds, cost=cost)
+                return Edge(node, candidate, "closed", seconds=when, spent=spent, cost=cost)
             case Advanced(state):
                 children = tuple(self._children(node, candidate, state))
-                return Edge(node, candidate, "advanced", "", children, False, seconds, cost)
+                return Edge(node, candidate, "advanced", "", children, False, when, spent, cost)
 
     def _not_tried(self, node: Node, candidate: Candidate, why: str) -> Edge:
         """An edge for a tactic that was not tried: without it the node might look failed."""
-        return Edge(node, candidate, "lost", f"not tried: {why}", (), True, self._meter.seconds)
+        seconds, spent = self._meter.seconds, self._meter.nodes
+        return Edge(node, candidate, "lost", f"not tried: {why}", (), True, seconds, spent)
 
 
-def closed(edges: Iterable[Edge]) -> bool:
-    """Whether one of them closes its node."""
+def _closed(edges: Iterable[Edge]) -> bool:
     return any(edge.result == "closed" for edge in edges)
 
 
