@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 
@@ -18,6 +19,7 @@ from burnqed.lean.process import LaunchSpec
 from burnqed.policy.portfolio import Portfolio
 from burnqed.search.best_first import SearchResult, Settings, best_first
 from burnqed.search.budget import Budget
+from burnqed.search.tree import EARLY, SPENT
 from burnqed.trajectories.record import Provenance, rows_of
 from burnqed.trajectories.schema import TheoremRecord
 from burnqed.trajectories.tables import to_table
@@ -46,12 +48,15 @@ def problem(seed: int) -> tuple[Script, ScriptedPolicy]:
     return script, ScriptedPolicy(said, {})
 
 
-async def searched(seed: int, nodes: int, batch: int) -> SearchResult:
+async def searched(seed: int, nodes: int, batch: int, bunch: int | None = None) -> SearchResult:
+    """`bunch`: in visits of so many tactics."""
     script, policy = problem(seed)
     theorem, budget = Theorem("t", Proposition("g0")), Budget(nodes=nodes, depth=12, candidates=8)
-    return await best_first(
-        theorem, FakeEnvironment(script), policy, None, budget, seed, settings=Settings(batch=batch)
-    )
+    settings = Settings(batch=batch, by_visits=bunch is not None)
+    with patch("burnqed.search.best_first.BUNCH", bunch):
+        return await best_first(
+            theorem, FakeEnvironment(script), policy, None, budget, seed, settings=settings
+        )
 
 
 def attempt_of(found: SearchResult) -> Attempt:
@@ -66,13 +71,13 @@ def attempt_of(found: SearchResult) -> Attempt:
     return Attempt(theorem, "exhausted", found.limit or "", "", found)
 
 
-@pytest.mark.parametrize("batch", [1, 3])
-async def test_read_off_and_searched_again_agree(batch: int) -> None:
+@pytest.mark.parametrize(("batch", "bunch"), [(1, None), (3, None), (1, 2), (3, 1)])
+async def test_read_off_and_searched_again_agree(batch: int, bunch: int | None) -> None:
     seen = set()
     for seed in range(60):
-        large = record_of(attempt_of(await searched(seed, LARGE, batch)), seed)
+        large = record_of(attempt_of(await searched(seed, LARGE, batch, bunch)), seed)
         for nodes in (1, 2, 3, 5, 8, 13, 21, 34, LARGE):
-            small = record_of(attempt_of(await searched(seed, nodes, batch)), seed)
+            small = record_of(attempt_of(await searched(seed, nodes, batch, bunch)), seed)
             told = read_off(large, (), nodes)
             assert (told.outcome, told.nodes) == (small.outcome, small.nodes), (seed, nodes)
             assert told.reason == small.reason or told.outcome == "error", (seed, nodes)
@@ -115,12 +120,24 @@ def test_the_time_is_that_of_the_nodes() -> None:
 async def test_the_clock_of_a_search() -> None:
     found = await searched(3, LARGE, 1)
     rows = rows_of(found.tree, "t", False, Provenance("r"))
-    rows = [replace(row, seconds=float(row.node)) for row in rows]
+    rows = [replace(row, seconds=float(row.node), spent=None) for row in rows]  # as older files have it
     rows[0] = replace(rows[0], outcome="timeout", error="30.0 s")
-    rows[1] = replace(rows[1], outcome="timeout", error="heartbeats")
+    rows[1] = replace(rows[1], outcome="timeout", error=SPENT)
+    rows[2] = replace(rows[2], outcome="timeout", error=EARLY)
     clock = read_clock(to_table(rows).select(CLOCK_COLUMNS).to_batches())
     assert clock == Clock({"t": sorted({float(row.node) for row in rows})}, 1)
     assert len(clock.ends["t"]) == found.nodes
+
+
+async def test_the_clock_of_a_search_in_visits() -> None:
+    """A node ends with the last tactic that was tried in it, at whatever state."""
+    found = await searched(4, LARGE, 1, 2)
+    rows = rows_of(found.tree, "t", False, Provenance("r"))
+    visited = [(row.spent, row.seconds) for row in rows]
+    (ends,) = read_clock(to_table(rows).select(CLOCK_COLUMNS).to_batches()).ends.values()
+    assert len(ends) == found.nodes
+    for number, end in enumerate(ends, 1):
+        assert end == max(seconds for spent, seconds in visited if (spent or 0) <= number)
 
 
 # ------------------------------------------------------------------------------------ in Lean

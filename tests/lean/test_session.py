@@ -309,6 +309,16 @@ async def test_a_replayed_step_has_ten_times_the_budget(pool: Pool) -> None:
         assert (await step(session, await session.start(GOAL), "budget")).text == "⊢ None"
 
 
+async def test_a_batch_may_have_less_than_the_session(pool: Pool) -> None:
+    for own, less, limit in ((7, 3, 3), (7, 9, 7), (7, None, 7), (None, 3, 3), (None, None, None)):
+        async with open_session(pool, own) as session:
+            state = await session.start(GOAL)
+            told = await session.apply_batch(state, ["budget", "budget"], heartbeats=less)
+            for outcome in told:
+                assert isinstance(outcome, Advanced)
+                assert outcome.state.text == f"⊢ {limit}"
+
+
 async def test_where_there_is_no_batch() -> None:
     async with Pool(launch("--no-batch"), 1, QUICK) as pool, open_session(pool) as session:
         state = await session.start(GOAL)

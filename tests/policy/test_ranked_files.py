@@ -14,6 +14,7 @@ from burnqed.core.errors import CorruptError, InputError
 from burnqed.policy.models.checks import weight_files
 from burnqed.policy.ranked.files import CARD, CORE, WEIGHTS, find_ranker, is_ranker
 from burnqed.policy.ranked.library import Library, read_library, write_library
+from burnqed.policy.ranked.shapes import shape_row
 from burnqed.policy.ranked.weights import Weights, as_saved, load, save, untrained
 
 
@@ -56,7 +57,10 @@ def test_an_identity_is_that_of_the_numbers(ranker: Path) -> None:
 def test_the_ranker_that_comes_along() -> None:
     """It has learnt something, and nothing of the theorems that it is evaluated on."""
     found = find_ranker(CORE)
-    assert load(found).identity != untrained().identity
+    weights = load(found)
+    assert weights.identity != untrained().identity
+    quick, slow = (weights.cost[shape_row(tactic)] for tactic in ("rfl", "grind [a, b, c, d]"))
+    assert quick < 0 < slow, "in how much more or less than the average a tactic costs"
     card = json.loads((found / CARD).read_text())
     assert {"core-300", "qed-core"} <= set(card["without"])
     assert (found / WEIGHTS).stat().st_size < 5_000_000
@@ -80,10 +84,18 @@ def changed(ranker: Path, name: str, table: np.ndarray | None) -> None:
     save_file(tables, ranker / WEIGHTS)
 
 
+def test_an_older_ranker_knows_of_no_costs(ranker: Path) -> None:
+    before = load(ranker).identity
+    changed(ranker, "cost", None)
+    assert not load(ranker).cost.any()
+    assert load(ranker).identity == before, "it searches as it did"
+
+
 @pytest.mark.parametrize(
     ("name", "table", "told"),
     [
         ("trust", None, "the ranker's trust is missing"),
+        ("cost", np.zeros(3, np.float16), "the ranker's cost is missing or of another size"),
         ("bias", np.zeros(3, np.float16), "the ranker's bias is missing or of another size"),
         ("scale", np.full(1, np.nan, np.float16), "the ranker's scale has numbers that are none"),
         ("rules", np.full(1, np.inf, np.float16), "the ranker's rules has numbers that are none"),

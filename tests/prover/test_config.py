@@ -13,9 +13,11 @@ import typer.main
 from burnqed.cli.main import app
 from burnqed.core.config import Setting, build, settings_of, validated
 from burnqed.core.errors import ConfigError
+from burnqed.evaluation.prove import EFFORT
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Kind, Toolchain
 from burnqed.policy.ranked.files import CORE
+from burnqed.prover.assembly import Assembled
 from burnqed.prover.config import (
     Config,
     EncoderConfig,
@@ -51,6 +53,26 @@ COMMANDS: dict[str, tuple[tuple[type[msgspec.Struct], ...], set[str], set[str]]]
 STRUCTS = dict.fromkeys(
     [*(kind for structs, _, _ in COMMANDS.values() for kind in structs), StepConfig]
 )
+
+
+@pytest.mark.parametrize(
+    ("config", "visits", "effort"),
+    [
+        (Config(), True, EFFORT),
+        (SearchConfig(effort=3), True, 3),
+        (SearchConfig(effort=4000), True, None),
+        (SearchConfig(heartbeats=EFFORT), True, None),
+        (SearchConfig(follow="pool.jsonl"), False, None),
+        (NegativesConfig(), False, None),
+    ],
+)
+def test_which_searches_come_back_to_a_state(
+    config: PolicyConfig, visits: bool, effort: int | None
+) -> None:
+    """Not those whose failures are learnt from, nor those that follow a proof."""
+    parts: Any = None
+    assembled = Assembled(config, parts, parts, parts, parts, 0.0)
+    assert (assembled.by_visits, assembled.effort) == (visits, effort)
 
 
 def options_of(name: str) -> dict[str, Any]:

@@ -124,11 +124,15 @@ class Sleepy(FakeEnvironment):
     """Takes its time over every bunch of tactics but the first."""
 
     async def apply_batch(
-        self, state: ProofState, tactics: Sequence[str], goals: Sequence[int] | None = None
+        self,
+        state: ProofState,
+        tactics: Sequence[str],
+        goals: Sequence[int] | None = None,
+        heartbeats: int | None = None,
     ) -> list[StepResult]:
         if self.calls:
             await asyncio.sleep(60)
-        return await super().apply_batch(state, tactics, goals)
+        return await super().apply_batch(state, tactics, goals, heartbeats)
 
 
 async def test_a_node_is_cut_off_when_the_time_is_up() -> None:

@@ -15,13 +15,20 @@ from tests.trajectories.samples import record, rows
 Tried = Mapping[str, Result]  # a tactic, and what became of it
 
 
-def steps(name: str, state: str, tried: Tried, origin: Origin = "search") -> list[StepRow]:
-    """One node, and what was tried there; what closes it is on the path of the proof."""
+def steps(
+    name: str, state: str, tried: Tried, origin: Origin = "search",
+    seconds: Mapping[str, float] | None = None, errors: Mapping[str, str] | None = None,
+) -> list[StepRow]:  # fmt: skip
+    """One node, and what was tried there; what closes it is on the path of the proof.
+
+    `seconds`: what the tactics took, where it is known.
+    """
     (row,) = rows(0, 1)
     return [
         replace(
             row, theorem=name, state=state, root_goal=state, tactic=tactic, outcome=outcome,
             on_proof_path=outcome == "closed", origin=origin,
+            lean_seconds=(seconds or {}).get(tactic), error=(errors or {}).get(tactic, row.error),
         )
         for tactic, outcome in tried.items()
     ]  # fmt: skip
@@ -33,11 +40,13 @@ def run(
     *,
     origin: Origin = "search",
     shas: Mapping[str, str] | None = None,
+    seconds: Mapping[str, float] | None = None,
+    errors: Mapping[str, str] | None = None,
 ) -> Path:
     """A run; theorems of which something closed the state are proved by that."""
     with open_writer(directory / "trajectories") as writer:
         for name, (state, tried) in theorems.items():
-            made = steps(name, state, tried, origin)
+            made = steps(name, state, tried, origin, seconds, errors)
             path = tuple(PathStep(state, row.tactic, 0) for row in made if row.on_proof_path)
             sha = (shas or {}).get(name, hashlib.sha256(name.encode()).hexdigest())
             about = record(0 if path else 1, len(made))

@@ -19,6 +19,7 @@ from burnqed.policy.ranked.retrieval import Retriever, Shared
 from burnqed.policy.ranked.shapes import shape_row
 from burnqed.policy.ranked.weights import WORD_ROWS, Weights, untrained
 from burnqed.policy.ranked.words import bucket
+from burnqed.search.tree import EARLY, SPENT
 from burnqed.training.decisions import Decision, Lessons, read_lessons
 from burnqed.training.order import Choice, learn_order, measured
 from burnqed.training.pairs import Pair
@@ -77,6 +78,14 @@ def test_what_was_lost_or_stopped_by_the_clock_is_no_evidence(tmp_path: Path) ->
     tried: Tried = {"simp": "lost", "grind": "timeout", "omega": "closed"}
     (decision,) = lessons(run(tmp_path, {"t": ("⊢ a", tried)})).decisions
     assert decision.tried == ("omega",)
+
+
+def test_what_a_small_effort_stopped_is_no_evidence(tmp_path: Path) -> None:
+    """But what all heartbeats stopped is."""
+    tried: Tried = {"simp": "timeout", "grind": "timeout", "omega": "closed"}
+    errors = {"simp": EARLY, "grind": SPENT}
+    (decision,) = lessons(run(tmp_path, {"t": ("⊢ a", tried)}, errors=errors)).decisions
+    assert decision.tried == ("grind", "omega")
 
 
 def test_what_was_made_beside_a_search_teaches_nothing(tmp_path: Path) -> None:

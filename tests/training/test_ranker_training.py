@@ -39,7 +39,7 @@ def taught(directory: Path, count: int = COUNT) -> Path:
         helps = f"first | {HELPS.format(i)} | {HELPS.format((i + 1) % COUNT)}"
         tried: Tried = {"simp": "rejected", "omega": "rejected", "grind": "timeout", helps: "closed"}
         proved[f"t{i}"] = (f"n : Nat\n⊢ Word{i} n = n", tried)
-    return run(directory, proved)
+    return run(directory, proved, seconds={"simp": 0.01, "omega": 0.02, "grind": 0.27})
 
 
 def job(*runs: Path, seed: int = 0, **more: Any) -> Job:
@@ -66,6 +66,7 @@ def test_a_training_says_what_it_is_worth(trained: tuple[Path, dict[str, Any]]) 
     assert val > 0
     assert result["data"]["theorems"] == result["data"]["lemmas"] == result["data"]["decided"] == COUNT
     assert (result["train_examples"], result["val_examples"]) == (COUNT - val, val)
+    assert result["data"]["timed_tactics"] == 3 * COUNT
     assert (result["base"], result["library"], result["lemma_val_examples"]) == ("ranker", COUNT, val)
     assert 0 < result["epochs"] <= 20, "the epoch that was best"
     assert result["best_val_loss"] < result["baseline_val_loss"]

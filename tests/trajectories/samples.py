@@ -45,6 +45,7 @@ def rows(number: int, count: int) -> list[StepRow]:
             heartbeats=None if index % 5 == 4 else index,
             child_energies=None if index % 2 else tuple(float(-n) for n in range(index % 3)),
             child_scores=tuple(n / 2 for n in range(index % 3)),
+            spent=index // 8 + 1,
         )
         for index in range(count)
     ]

@@ -52,6 +52,7 @@ step_rows = st.builds(
     seconds=numbers,
     child_energies=st.none() | st.lists(numbers, max_size=4).map(tuple),
     child_scores=st.none() | st.lists(numbers, max_size=4).map(tuple),
+    spent=st.none() | int32,
 )
 theorem_records = st.builds(
     TheoremRecord,
@@ -86,7 +87,7 @@ def test_any_records_survive_json(records: list[TheoremRecord]) -> None:
 
 def test_the_columns_are_the_fields() -> None:
     assert tuple(SCHEMA.names) == NAMES
-    assert SCHEMA.metadata == {b"burnqed.version": b"6"}
+    assert SCHEMA.metadata == {b"burnqed.version": b"7"}
 
 
 def test_axioms_of_an_older_record_are_those_that_were_seen() -> None:

@@ -189,15 +189,27 @@ OLD = Path(__file__).parent.parent / "golden" / "format-3.parquet"
 OLD_ROWS = {0: 4, 1: 20, 2: 0, 3: 9}
 
 
-def childless(*numbers: int) -> list[StepRow]:
-    """As they are read from formats 4 and 5, where figures of children were not kept."""
+def unspent(*numbers: int) -> list[StepRow]:
+    """As they are read from format 6, where it was not kept how much of the budget was spent."""
     every = [row for number in numbers for row in rows(number, OLD_ROWS[number])]
-    return [replace(row, child_energies=None, child_scores=None) for row in every]
+    return [replace(row, spent=None) for row in every]
+
+
+def childless(*numbers: int) -> list[StepRow]:
+    """As they are read from formats 4 and 5, where also figures of children were not kept."""
+    return [replace(row, child_energies=None, child_scores=None) for row in unspent(*numbers)]
 
 
 def old_rows(*numbers: int) -> list[StepRow]:
     """As they are read from format 3, where also what a tactic took was not kept."""
     return [replace(row, lean_seconds=None, heartbeats=None) for row in childless(*numbers)]
+
+
+def test_rows_of_before_the_budget_was_kept_are_read(tmp_path: Path) -> None:
+    shutil.copy(OLD.with_name("format-6.parquet"), tmp_path / "part-000000.parquet")
+    write(tmp_path, range(5, 7))
+    _, steps = expected(range(5, 7))
+    assert list(iter_rows(tmp_path)) == unspent(*OLD_ROWS) + steps
 
 
 def test_rows_of_before_children_had_figures_are_read(tmp_path: Path) -> None:

@@ -46,10 +46,15 @@ class Environment(Protocol):
         ...
 
     async def apply_batch(
-        self, state: ProofState, tactics: Sequence[str], goals: Sequence[int] | None = None
+        self,
+        state: ProofState,
+        tactics: Sequence[str],
+        goals: Sequence[int] | None = None,
+        heartbeats: int | None = None,
     ) -> list[StepResult]:
         """Run each tactic on the same goals; results in the order of `tactics`.
 
+        `heartbeats` is a limit for each of them, below the environment's own.
         If `apply` would raise for one tactic, the exception is its result, and the others keep theirs.
         Raises only if nothing is known about any of them.
         """

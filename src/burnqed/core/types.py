@@ -249,11 +249,16 @@ StepResult = StepOutcome | LeanLost
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """A tactic that a policy proposes: its log-probability, summed over `length` tokens of a model."""
+    """A tactic that a policy proposes: its log-probability, summed over `length` tokens of a model.
+
+    `cost` is the logarithm of the time that it will take, as a multiple of what tactics take on
+    average; 0 where nothing is known.
+    """
 
     tactic: str
     logprob: float
     length: int = 1
+    cost: float = 0.0
 
 
 # -------------------------------------------------------------------------- certificates

@@ -36,6 +36,9 @@ from burnqed.trajectories.schema import PathStep, TheoremOutcome
 # The limit of one tactic in a search, in units of Lean's `maxHeartbeats`, whose default is 200,000.
 # Tactics that succeed mostly need a hundredth of that.
 HEARTBEATS = 4_000
+# The limit of a tactic's first try. Most steps of proofs need less; what needs more takes most of the
+# time.
+EFFORT = 500
 DEFAULT_HEARTBEATS = 200_000
 # The time limit for a refutation: in seconds, and as a share of a budget in seconds.
 _DOUBT_SECONDS, _DOUBT_SHARE = 6.0, 0.05

@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
+from burnqed.search.tree import EARLY, SPENT
 from burnqed.trajectories.schema import TheoremOutcome, TheoremRecord
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-CLOCK_COLUMNS = ("theorem", "node", "outcome", "error", "seconds")
+CLOCK_COLUMNS = ("theorem", "node", "outcome", "error", "seconds", "spent")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,20 +42,27 @@ class Clock:
 
 def read_clock(batches: Iterable[pa.RecordBatch]) -> Clock:
     """From the steps of a set of trajectories, with the `CLOCK_COLUMNS`."""
-    steps: dict[str, list[tuple[float, int]]] = {}
+    steps: dict[str, list[tuple[float, int, int | None]]] = {}
     stops = 0
     for batch in batches:
         columns = (batch.column(name).to_pylist() for name in CLOCK_COLUMNS)
-        for theorem, node, outcome, error, seconds in zip(*columns, strict=True):
-            steps.setdefault(theorem, []).append((seconds, node))
-            stops += outcome == "timeout" and error != "heartbeats"
+        for theorem, node, outcome, error, seconds, spent in zip(*columns, strict=True):
+            steps.setdefault(theorem, []).append((seconds, node, spent))
+            stops += outcome == "timeout" and error not in (SPENT, EARLY)
     return Clock({theorem: _ends(sorted(own)) for theorem, own in steps.items()}, stops)
 
 
-def _ends(steps: Sequence[tuple[float, int]]) -> list[float]:
-    """The end of each node: where steps at another begin. A node may come again, to try more."""
-    after = [node for _, node in steps[1:]]
-    return [when for (when, node), other in zip(steps, [*after, None], strict=True) if node != other]
+def _ends(steps: Sequence[tuple[float, int, int | None]]) -> list[float]:
+    """The end of each node of the budget.
+
+    Older files do not say which that was. There it is where steps at another state begin.
+    """
+    if all(spent is not None for _, _, spent in steps):
+        last = {spent or 0: when for when, _, spent in steps}
+        ends = [last.get(number, -1.0) for number in range(1, max(last) + 1)]
+        return list(accumulate(ends, max))
+    after = [node for _, node, _ in steps[1:]]
+    return [when for (when, node, _), other in zip(steps, [*after, None], strict=True) if node != other]
 
 
 def read_off(record: TheoremRecord, ends: Sequence[float], budget: int) -> Reading:

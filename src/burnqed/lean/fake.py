@@ -43,8 +43,10 @@ Script = Mapping[str, Mapping[str, Scripted]]
 class FakeEnvironment:
     """Deterministic; keeps `calls` (target, tactic), `live` handles and `closed` for assertions."""
 
-    def __init__(self, script: Script) -> None:
+    def __init__(self, script: Script, needs: Mapping[str, int] | None = None) -> None:
+        """`needs`: the heartbeats of tactics, where they matter."""
         self._script = script
+        self._needs = needs or {}
         self._made = 0
         self.calls: list[tuple[str, str]] = []
         self.live: set[int] = set()
@@ -87,12 +89,19 @@ class FakeEnvironment:
         return (Advanced if after.goals else Closed)(after, suggestions=suggestions)
 
     async def apply_batch(
-        self, state: ProofState, tactics: Sequence[str], goals: Sequence[int] | None = None
+        self,
+        state: ProofState,
+        tactics: Sequence[str],
+        goals: Sequence[int] | None = None,
+        heartbeats: int | None = None,
     ) -> list[StepResult]:
         results: list[StepResult] = []
         for tactic in tactics:
             try:
-                results.append(await self.apply(state, tactic, goals))
+                outcome = await self.apply(state, tactic, goals)
+                needed = self._needs.get(tactic, 0)
+                short = heartbeats is not None and needed > heartbeats
+                results.append(TimedOut(0.0, True) if short else outcome)
             except LeanLost as error:
                 results.append(error)
         return results

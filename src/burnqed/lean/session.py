@@ -105,11 +105,16 @@ class Session:
         async with self._lock:
             self._begin(state)
             step = Step(state.id, self._selection(state, goals), tactic)
-            return _refusal(tactic) or await self._apply(step)
+            return _refusal(tactic) or await self._apply(step, self._heartbeats)
 
     async def apply_batch(
-        self, state: ProofState, tactics: Sequence[str], goals: Sequence[int] | None = None
+        self,
+        state: ProofState,
+        tactics: Sequence[str],
+        goals: Sequence[int] | None = None,
+        heartbeats: int | None = None,
     ) -> list[StepResult]:
+        limit = min(filter(None, (heartbeats, self._heartbeats)), default=None)
         async with self._lock:
             self._begin(state)
             selection = self._selection(state, goals)
@@ -119,7 +124,7 @@ class Session:
                 for tactic, refusal in zip(tactics, refused, strict=True)
                 if refusal is None
             ]
-            results = iter(await self._apply_all(state.id, steps))
+            results = iter(await self._apply_all(state.id, steps, limit))
             return [refusal or next(results) for refusal in refused]
 
     async def free(self, states: Iterable[ProofState]) -> None:
@@ -169,41 +174,45 @@ class Session:
 
     # ------------------------------------------------------------------- tactics
 
-    async def _apply(self, step: Step) -> StepOutcome:
+    async def _apply(self, step: Step, heartbeats: int | None) -> StepOutcome:
         async def attempt() -> StepOutcome:
             lean_id = await self._locate(step.parent)
             try:
-                reply = await self._run(lean_id, step, self._heartbeats)
+                reply = await self._run(lean_id, step, heartbeats)
             except RequestTimeout as timeout:
                 return TimedOut(timeout.seconds, False, Cost(timeout.seconds))
             return self._outcome(step, reply)
 
         return await self._twice(attempt)
 
-    async def _apply_or_error(self, step: Step) -> StepResult:
+    async def _apply_or_error(self, step: Step, heartbeats: int | None) -> StepResult:
         try:
-            return await self._apply(step)
+            return await self._apply(step, heartbeats)
         except LeanLost as error:
             return error
 
-    async def _apply_all(self, parent: int, steps: Sequence[Step]) -> list[StepResult]:
+    async def _apply_all(
+        self, parent: int, steps: Sequence[Step], heartbeats: int | None
+    ) -> list[StepResult]:
         """Steps from the same goals of one state: in one request if possible, else one by one."""
         if steps:
             # First make the state, so that failures in making it are not blamed on the tactics.
             await self._twice(lambda: self._locate(parent))
         if len(steps) > 1 and self._batches:
             try:
-                return await self._apply_together(parent, steps)
+                return await self._apply_together(parent, steps, heartbeats)
             except LeanLost:
                 self._worker.retire()
             except RequestRefused as refusal:
                 self._no_batches(refusal)
-        return [await self._apply_or_error(step) for step in steps]
+        return [await self._apply_or_error(step, heartbeats) for step in steps]
 
-    async def _apply_together(self, parent: int, steps: Sequence[Step]) -> list[StepResult]:
+    async def _apply_together(
+        self, parent: int, steps: Sequence[Step], heartbeats: int | None
+    ) -> list[StepResult]:
         """All steps in one request, without a second try."""
         lean_id = await self._locate(parent)
-        replies = await self._run_batch(lean_id, steps, self._heartbeats)
+        replies = await self._run_batch(lean_id, steps, heartbeats)
         return [self._outcome(step, reply) for step, reply in zip(steps, replies, strict=True)]
 
     async def _run(self, lean_id: int, step: Step, heartbeats: int | None) -> StepReply:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
@@ -90,8 +91,8 @@ def _one(model: Sequence[Candidate], rules: Sequence[Candidate], share: float) -
             logprob = c.logprob + math.log(part)
             known = found.get(c.tactic)
             if known is None:
-                found[c.tactic] = Candidate(c.tactic, logprob, c.length)
+                found[c.tactic] = replace(c, logprob=logprob)
             else:
                 both = min(0.0, log_add(known.logprob, logprob))
-                found[c.tactic] = Candidate(c.tactic, both, known.length)
+                found[c.tactic] = replace(known, logprob=both)
     return sorted(found.values(), key=lambda c: (-c.logprob, c.tactic))

@@ -29,6 +29,7 @@ from burnqed.prover.policies import SAMPLING, Choice, Prepared, Warn
 from burnqed.prover.values import Guide
 from burnqed.search.best_first import Settings
 from burnqed.search.budget import Budget
+from burnqed.search.trials import BUNCH
 
 _JUDGES = 2  # at least: one compiles, one verifies
 
@@ -50,9 +51,25 @@ class Assembled:
         return {
             "depth": self.budget.depth, "candidates": self.budget.candidates,
             "seconds": self.budget.seconds, "temperature": self.temperature, "seed": self.config.seed,
-            "heartbeats": self.config.heartbeats, **self.policy.about, **self.guide.about,
+            "heartbeats": self.config.heartbeats, "effort": self.effort,
+            "visit": BUNCH if self.by_visits else None,
+            **self.policy.about, **self.guide.about,
             "modules": list(self.lean.modules), "toolchain": self.lean.toolchain.label,
         }  # fmt: skip
+
+    @property
+    def by_visits(self) -> bool:
+        """Not where failures are learnt from, nor along recorded proofs: there everything is tried."""
+        follows = isinstance(self.config, SearchConfig) and self.config.follow is not None
+        return isinstance(self.config, GuidedConfig) and not follows
+
+    @property
+    def effort(self) -> int | None:
+        """Of a first try; None where that has all heartbeats."""
+        config = self.config
+        if not (self.by_visits and isinstance(config, GuidedConfig)):
+            return None
+        return config.effort if config.effort < config.heartbeats else None
 
     @property
     def places(self) -> dict[str, Any]:
@@ -72,7 +89,12 @@ class Assembled:
                 # As many judges as searchers, or finished searches would queue for their verdicts.
                 Pool(spec, max(_JUDGES, pool.size), gate=gate) as judges,
             ):
-                settings = Settings(temperature=self.temperature, scoring=self.guide.scoring)
+                settings = Settings(
+                    self.temperature,
+                    scoring=self.guide.scoring,
+                    by_visits=self.by_visits,
+                    effort=self.effort,
+                )
                 yield Prover(
                     pool, judges, proposer, self.budget, self.guide.value, settings,
                     self.config.heartbeats,

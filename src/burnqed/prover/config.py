@@ -21,7 +21,7 @@ from msgspec import Meta
 from burnqed.core.config import AtLeast0, AtLeast1, about
 from burnqed.core.types import LeakRule
 from burnqed.evaluation.negatives import Effort
-from burnqed.evaluation.prove import DEFAULT_HEARTBEATS, HEARTBEATS
+from burnqed.evaluation.prove import DEFAULT_HEARTBEATS, EFFORT, HEARTBEATS
 from burnqed.evaluation.run import SAVE_EVERY
 from burnqed.lean.toolchain import Kind as ToolchainKind
 from burnqed.search.budget import Budget
@@ -59,6 +59,7 @@ Trust = Annotated[
 Heartbeats = Annotated[
     AtLeast1, about("Limit of one tactic, in units of Lean's maxHeartbeats.", SEARCH)
 ]
+NODES = about("Most nodes per theorem: a node is as many tactics as are candidates at a state.")
 Split = Annotated[
     Literal["train", "val", "test"] | None,
     about("Use only this split of the set: train, val or test.", SET),
@@ -172,7 +173,17 @@ class MixtureConfig(PolicyConfig, frozen=True, kw_only=True):
 
 
 class GuidedConfig(PolicyConfig, frozen=True, kw_only=True):
-    """And a value model that estimates which states are provable."""
+    """And what comes first: a small effort for each tactic, and by a value model what is provable."""
+
+    effort: Annotated[
+        AtLeast1,
+        about(
+            "Limit of a tactic's first try, in the same units. What it stops is tried again with "
+            "--heartbeats when nothing better is left. With as many as --heartbeats there is no such "
+            "first try.",
+            SEARCH,
+        ),
+    ] = EFFORT
 
     value: Annotated[
         Path | None,
@@ -219,7 +230,7 @@ UNGUIDED: dict[str, Any] = {
 class Config(GuidedConfig, frozen=True, kw_only=True):
     """A prover of statements and files: the settings of `prove` and of the Python API."""
 
-    nodes: Annotated[AtLeast1, about("Most states at which tactics are tried, per theorem.")] = 300
+    nodes: Annotated[AtLeast1, NODES] = 300
     seconds: Annotated[Seconds | None, about("Time limit per theorem.")] = 120.0
     trust: Trust = False
 
@@ -237,9 +248,7 @@ class SetConfig(GuidedConfig, frozen=True, kw_only=True):
 class SearchConfig(SetConfig, frozen=True, kw_only=True):
     """A set of theorems, searched for training data."""
 
-    nodes: Annotated[AtLeast1, about("Most states at which tactics are tried, per theorem.")] = (
-        _BUDGET.nodes
-    )
+    nodes: Annotated[AtLeast1, NODES] = _BUDGET.nodes
     noise: Annotated[
         bool,
         about(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable
 
+from burnqed.core.types import Theorem
 from burnqed.search.events import Event, Expanded
 from burnqed.trajectories.schema import TheoremRecord
 
@@ -18,6 +19,7 @@ class SetCounts:
         self.total, self.done = total, done
         self._label, self._earlier, self._begun = label, done, time.monotonic()
         self._proved = self._errors = self._nodes = 0
+        self._spent: dict[Theorem, int] = {}  # in its latest search
 
     def count(self, records: Iterable[TheoremRecord]) -> None:
         for record in records:
@@ -30,8 +32,12 @@ class SetCounts:
 
     def event(self, event: Event) -> bool:
         """Whether it says anything new."""
-        self._nodes += isinstance(event, Expanded)
-        return isinstance(event, Expanded)
+        if not isinstance(event, Expanded):
+            self._spent.pop(event.theorem, None)
+            return False
+        self._nodes += event.nodes - self._spent.get(event.theorem, 0)
+        self._spent[event.theorem] = event.nodes
+        return True
 
     @property
     def said(self) -> str:

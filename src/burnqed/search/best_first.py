@@ -6,35 +6,23 @@ same tree, if Lean's answers are the same and no time limit cuts it.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+from fractions import Fraction
 
 from burnqed.core.errors import LeanError, LeanLost, is_own_fault
 from burnqed.core.ports import Environment, Policy, Value
-from burnqed.core.types import (
-    Advanced,
-    Candidate,
-    Closed,
-    ProofState,
-    Rejected,
-    StepResult,
-    Theorem,
-    TimedOut,
-)
+from burnqed.core.types import Candidate, ProofState, Theorem
 from burnqed.search.budget import Budget, Limit, Meter
 from burnqed.search.events import EventSink, Expanded, Started, ignore
 from burnqed.search.frontier import Frontier
 from burnqed.search.keys import Key, bridge, key_of
-from burnqed.search.scoring import Scoring, score
+from burnqed.search.scoring import Scoring, promise, score, together
 from burnqed.search.split import Part, independent
 from burnqed.search.tree import Child, Edge, Node, Status, Tree
+from burnqed.search.trials import BUNCH, Trials
 
-# Tactics sent to Lean at once. If one closes the node, those after its bunch are not run.
-_BUNCH = 6
 _WIDEST = 8  # times the budget's candidates: a model that samples would never run out
-_MAX_TROUBLE = 3  # tactics whose process was killed by something else
-_MAX_LOST = 10  # tactics that killed Lean in any way
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +31,12 @@ class Settings:
 
     `merge` makes equal states one node, and `split` proves independent goals separately. Both are on,
     except for measurements and for the second try after the judge refused a proof.
+
+    `by_visits`: try a node's candidates in visits of a bunch each, the likeliest per second first. What
+    is not tried yet waits until it is the best that there is to do. Off: all at once.
+
+    `effort` is the limit of a tactic's first try, in heartbeats. What it stops waits as well, and is
+    tried again with all that the environment gives.
     """
 
     temperature: float = 0.0
@@ -50,6 +44,8 @@ class Settings:
     scoring: Scoring = field(default_factory=Scoring)
     merge: bool = True
     split: bool = True
+    by_visits: bool = False
+    effort: int | None = None  # None: at once with all that the environment gives
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,10 +122,7 @@ class _Search:
         self.frontier = Frontier(self.tree)
         self.too_deep = False
         self.width: dict[int, int] = {}  # candidates requested at a node, if there may be more
-        self.tried: dict[int, set[str]] = {}  # at a node; searching tactics are not among its edges
-        self.lost: dict[str, LeanLost] = {}
-        self.lost_at: int | None = None
-        self.cut = False  # the time ran out in the middle of a node
+        self.trials = Trials(environment, self.meter, self._children)
 
     async def run(self) -> SearchResult:
         state = await self.environment.start(self.theorem)
@@ -141,20 +134,21 @@ class _Search:
             limit = await self._loop()
         except LeanError as error:
             failure = error
+        lost_at = self.trials.lost_at
         return SearchResult(
             tree=self.tree,
             limit=limit,
             nodes=self.meter.nodes,
             seconds=self.meter.seconds,
             lean_seconds=self.environment.lean_seconds,
-            lost=tuple(self.lost.items()),
-            lost_at=self.lost_at if failure is None or self.lost_at is not None else self.meter.nodes,
+            lost=tuple(self.trials.lost.items()),
+            lost_at=lost_at if failure is None or lost_at is not None else self.meter.nodes,
             failure=failure,
         )
 
     async def _loop(self) -> Limit | None:
         while not self.tree.proved:
-            if self.cut:
+            if self.trials.cut:
                 return "seconds"
             # Check for nodes before the budget: if none are left, no larger budget would help, and the
             # answer is the same for all of them.
@@ -168,13 +162,16 @@ class _Search:
                 await self._expand(*more)
                 continue
             width = self.budget.candidates
-            for node, candidates in zip(nodes, await self._propose(nodes, width), strict=True):
+            fresh = [node for node in nodes if node.status is Status.OPEN]
+            proposed = dict(zip(fresh, await self._propose(fresh, width), strict=True))
+            for node in nodes:
                 if not self.tree.wanted(node):
                     continue  # an earlier node of the batch has settled it
                 if spent := self.meter.spent():
                     return spent
-                await self._expand(node, candidates)
-                self._remember(node, candidates, width)
+                await self._expand(node, proposed.get(node))
+                if node in proposed:
+                    self._remember(node, proposed[node], width)
         return None
 
     def _next_nodes(self) -> list[Node]:
@@ -202,7 +199,8 @@ class _Search:
             width = 2 * self.width.pop(node.id)
             (candidates,) = await self._propose([node], width)
             self._remember(node, candidates, width)
-            if fresh := [c for c in candidates if c.tactic not in self.tried[node.id]]:
+            known = self.trials.tried[node.id] | {c.tactic for c in node.waiting}
+            if fresh := [*node.waiting, *(c for c in candidates if c.tactic not in known)]:
                 return node, fresh
         return None
 
@@ -212,95 +210,25 @@ class _Search:
             self.width[node.id] = width
 
     async def _propose(self, nodes: Sequence[Node], width: int) -> list[list[Candidate]]:
+        if not nodes:
+            return []
         return await self.policy.propose(
             [node.goals for node in nodes], width, self.settings.temperature, self.seed
         )
 
-    async def _expand(self, node: Node, candidates: Sequence[Candidate]) -> None:
-        self.meter.nodes += 1
-        tried = self.tried.setdefault(node.id, set())
-        edges = [
-            self._not_tried(node, c, f"{type(self.lost[c.tactic]).__name__} elsewhere")
-            for c in _distinct(candidates)
-            if c.tactic in self.lost
-        ]
-        tried |= {edge.candidate.tactic for edge in edges}
-        todo = [c for c in candidates if c.tactic not in self.lost]
-        while todo and not any(edge.result == "closed" for edge in edges):
-            bunch, todo = todo[:_BUNCH], todo[_BUNCH:]
-            bunch = [c for c in _distinct(bunch) if c.tactic not in tried]
-            tried |= {c.tactic for c in bunch}
-            results = await self._apply(node, bunch)
-            if results is None:
-                self.cut = True
-                edges += [
-                    self._not_tried(node, c, "the time ran out") for c in _distinct([*bunch, *todo])
-                ]
-                break
-            suggested: list[Candidate] = []
-            for candidate, result in zip(bunch, results, strict=True):
-                if isinstance(result, Advanced | Closed) and result.suggestions:
-                    # A searching tactic is replaced by its suggestions, with the same log-probability.
-                    suggested += [replace(candidate, tactic=tactic) for tactic in result.suggestions]
-                    await self.environment.free([result.state])
-                else:
-                    edges.append(self._edge(node, candidate, result))
-            todo = suggested + todo
-        await self._grow(node, edges)
+    async def _expand(self, node: Node, candidates: Sequence[Candidate] | None) -> None:
+        """Visit a node, to try these candidates. None: more of those that wait there."""
+        widened = candidates is not None and node.status is not Status.OPEN
+        if candidates is not None:
+            node.waiting = sorted(candidates, key=lambda one: -promise(one))
+            node.asked = len(node.waiting)
+        most = BUNCH if self.settings.by_visits and not widened else len(node.waiting)
+        todo, node.waiting = node.waiting[:most], node.waiting[most:]
+        self.meter.begin(Fraction(len(todo), node.asked) if todo else Fraction(1))
+        await self._grow(node, await self.trials.run(node, todo, self.settings.effort), widened)
         self.events(Expanded(self.theorem, node, self.meter.nodes))
         if not self.tree.proved:
-            self._give_up()
-
-    async def _apply(self, node: Node, bunch: Sequence[Candidate]) -> list[StepResult] | None:
-        """The results of these tactics, or None if the time runs out first."""
-        left = self.meter.left
-        if left is not None and left <= 0:
-            return None
-        try:
-            async with asyncio.timeout(left):
-                tactics = [candidate.tactic for candidate in bunch]
-                return await self.environment.apply_batch(node.state, tactics, node.part)
-        except TimeoutError:
-            return None
-
-    def _edge(self, node: Node, candidate: Candidate, result: StepResult) -> Edge:
-        seconds = self.meter.seconds
-        cost = None if isinstance(result, LeanLost) else result.cost
-        match result:
-            case LeanLost():
-                self.lost[candidate.tactic] = result
-                if self.lost_at is None and not is_own_fault(result):
-                    self.lost_at = self.meter.nodes
-                return Edge(
-                    node, candidate, "lost", f"{type(result).__name__}: {result}", (), True, seconds
-                )
-            case Rejected(error, kind):
-                why = f"{kind}: {error}"
-                return Edge(node, candidate, "rejected", why, (), True, seconds, cost)
-            case TimedOut(spent, deterministic):
-                why = "heartbeats" if deterministic else f"{spent:.1f} s"
-                return Edge(node, candidate, "timeout", why, (), True, seconds, cost)
-            case Closed():
-                return Edge(node, candidate, "closed", seconds=seconds, cost=cost)
-            case Advanced(state):
-                children = tuple(self._children(node, candidate, state))
-                return Edge(node, candidate, "advanced", "", children, False, seconds, cost)
-
-    def _not_tried(self, node: Node, candidate: Candidate, why: str) -> Edge:
-        """An edge for a tactic that was not tried: without it the node might look failed."""
-        return Edge(node, candidate, "lost", f"not tried: {why}", (), True, self.meter.seconds)
-
-    def _give_up(self) -> None:
-        """Raise when too much was lost.
-
-        A tactic that killed Lean twice is not tried again, and nothing is concluded from it: some
-        overflow memory or the stack, and the search can continue without them. But if processes are
-        killed from outside, or every tactic kills Lean, the trouble has nothing to do with the theorem:
-        "not found" would be a lie.
-        """
-        trouble = [e for e in self.lost.values() if not is_own_fault(e)]
-        if len(trouble) >= _MAX_TROUBLE or len(self.lost) >= _MAX_LOST:
-            raise (trouble or list(self.lost.values()))[-1]
+            self.trials.give_up()
 
     def _children(self, node: Node, candidate: Candidate, state: ProofState) -> Iterable[Child]:
         every = tuple(range(len(state.goals)))
@@ -319,19 +247,23 @@ class _Search:
     ) -> Node:
         return self.tree.add_node(state, part, key, source, logprob, self.meter.seconds)
 
-    async def _grow(self, node: Node, edges: Sequence[Edge]) -> None:
+    async def _grow(self, node: Node, edges: Sequence[Edge], widened: bool) -> None:
         """Add the edges to the tree, and their children to the frontier."""
         again: dict[int, Node] = {}
         if node.status is Status.OPEN:
             self.tree.expand(node, edges)
+        elif not widened:
+            self.tree.resume(node, edges)
         else:
             self.tree.widen(node, edges)
             # Some abandoned nodes are wanted again.
-            again = {one.id: one for one in self.tree.nodes if one.status is Status.OPEN}
+            again = {o.id: o for o in self.tree.nodes if o.status is Status.OPEN or o.waiting}
         fresh: dict[int, Node] = {}
         for edge in edges:
             for child in edge.children:
                 target, logprob = child.node, node.logprob + edge.candidate.logprob
+                if target.waiting:
+                    again[target.id] = target  # perhaps wanted only now
                 if target.status is not Status.OPEN:
                     # The scores below it build on its path when it was expanded. A later path may come
                     # from below: each turn of a loop of likely steps would improve the mean.
@@ -344,6 +276,9 @@ class _Search:
                         target.logprob, target.length = logprob, node.length + 1
                     again[target.id] = target
         await self._rank(list(fresh.values()))
+        if node.waiting:
+            node.later = self._later(node)
+            self.frontier.push(node)
         for target in again.values():
             target.score = self._score(target)
             self.frontier.push(target)
@@ -358,13 +293,15 @@ class _Search:
             node.score = self._score(node)
             self.frontier.push(node)
 
+    def _later(self, node: Node) -> float:
+        """Of the next visit: as of one more step, which is as promising as its candidates together."""
+        step = together([promise(one) for one in node.waiting[:BUNCH]])
+        logprob = node.logprob + min(0.0, step)
+        return score(self.settings.scoring, logprob, node.length + 1, node.energy)
+
     def _score(self, node: Node) -> float:
         return score(self.settings.scoring, node.logprob, node.length, node.energy)
 
 
 def _better(logprob: float, length: int, node: Node, scoring: Scoring) -> bool:
     return score(scoring, logprob, length, None) > score(scoring, node.logprob, node.length, None)
-
-
-def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
-    return list({candidate.tactic: candidate for candidate in reversed(candidates)}.values())[::-1]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Literal
 
 # Why a search ended without a proof: a budget ran out, or nothing was left to try within it.
@@ -13,7 +14,7 @@ Limit = Literal["nodes", "depth", "seconds", "candidates"]
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """Limits of one search. A node is spent when its candidates are tried.
+    """Limits of one search. A node is spent with all candidates of a state, or a share of several.
 
     `seconds` is off by default, so that a seed gives the same result on every machine.
     """
@@ -35,7 +36,13 @@ class Meter:
         self.budget = budget
         self._clock = clock
         self._begun = clock()
-        self.nodes = 0
+        self.nodes = 0  # with the one that is begun
+        self._used = Fraction()
+
+    def begin(self, share: Fraction) -> None:
+        """A visit at which this share of a state's candidates are tried. It is part of one node."""
+        self.nodes = int(self._used) + 1
+        self._used += share
 
     @property
     def seconds(self) -> float:
@@ -48,7 +55,7 @@ class Meter:
 
     def spent(self) -> Limit | None:
         """The budget that allows no further node, if one is used up."""
-        if self.nodes >= self.budget.nodes:
+        if self._used >= self.budget.nodes:
             return "nodes"
         if self.budget.seconds is not None and self.seconds >= self.budget.seconds:
             return "seconds"

@@ -24,9 +24,9 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Expanded:
-    """A node's candidates were tried. Its edges have the results.
+    """A node's candidates were tried, all or some of them. Its edges have the results.
 
-    `nodes` is how many were expanded so far, this one among them.
+    `nodes` is how much of the budget is spent, with the node that is begun.
     """
 
     theorem: Theorem

@@ -2,7 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+from burnqed.core.types import Candidate
+
+# How much a tactic's cost counts against its log-probability. With 1 it would be: likely per second.
+_COST = 0.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,3 +31,14 @@ def score(scoring: Scoring, logprob: float, length: int, energy: float | None) -
     path = logprob / float(max(length, 1) ** scoring.length_power)
     total = scoring.policy_weight * path
     return total if energy is None else total - scoring.energy_weight * energy
+
+
+def promise(candidate: Candidate) -> float:
+    """In which order to try candidates: likely ones first, and cheap ones before costly ones."""
+    return candidate.logprob - _COST * candidate.cost
+
+
+def together(logs: Sequence[float]) -> float:
+    """The logarithm of a sum, from the logarithms of what is added."""
+    most = max(logs)
+    return most + math.log(sum(math.exp(one - most) for one in logs))

@@ -9,6 +9,8 @@ Statuses move forward:
     OPEN -> EXPANDED -> PROVED
                      -> FAILED     every edge is dead: the candidates failed, not the goal
 
+A node may be visited several times, with some of its candidates each. While some wait it does not fail.
+
 If more candidates are tried at a failed node (`widen`), it becomes EXPANDED again, and so do the nodes
 above it that failed only because of it.
 """
@@ -26,6 +28,9 @@ from burnqed.search.split import Part
 
 # The result of a tactic. `lost`: it killed Lean, so nothing is known.
 Result = Literal["closed", "advanced", "rejected", "timeout", "lost"]
+# What stopped a tactic, as its edge and its row say: all the heartbeats that it may have, or those of a
+# first, small effort. Else it was the clock.
+SPENT, EARLY = "heartbeats", "heartbeats of the first try"
 
 
 class Status(Enum):
@@ -58,6 +63,10 @@ class Node:
     seconds: float  # since the beginning of the search
     energy: float | None = None
     score: float = 0.0
+    # Not tried yet, the best first; then those that a small effort stopped.
+    waiting: list[Candidate] = field(default_factory=list)
+    later: float = 0.0  # the score of trying those
+    asked: int = 0  # how many candidates it had when it was first visited, or widened
     status: Status = Status.OPEN
     edges: list[Edge] = field(default_factory=list)
     parents: list[Edge] = field(default_factory=list)
@@ -100,7 +109,8 @@ class Edge:
     """A tactic tried at a node.
 
     It is dead once it failed, led back to its own node, or has a child that failed: no proof can go
-    through it.
+    through it. `early`: a small effort stopped its tactic, which waits at its node, or which was
+    `retried` and has another edge.
     """
 
     source: Node
@@ -110,7 +120,10 @@ class Edge:
     children: tuple[Child, ...] = ()
     dead: bool = False
     seconds: float = 0.0  # since the search began
+    spent: int = 0  # nodes of the budget, with the one in which it was tried
     cost: Cost | None = None
+    early: bool = False
+    retried: bool = False
 
     @property
     def proved(self) -> bool:
@@ -169,6 +182,11 @@ class Tree:
         self._add(node, edges)
         self._settle(node)
 
+    def resume(self, node: Node, edges: Sequence[Edge]) -> None:
+        """Add what came of candidates that waited at a node, and update the nodes above."""
+        self._add(node, edges)
+        self._settle(node)
+
     def widen(self, node: Node, edges: Sequence[Edge]) -> None:
         """Add more edges to a node where nothing worked, and update the nodes above."""
         if node.status not in (Status.FAILED, Status.EXPANDED):
@@ -185,10 +203,11 @@ class Tree:
     def worth_more(self, more: Collection[int]) -> list[Node]:
         """The nodes of `more`, which may have more candidates, that could help to prove the root.
 
-        They help if the root would be proved once all of them and all open nodes were. An edge to a
-        hopeless node never helps, whatever its other children do.
+        They help if the root would be proved once all of them were, and all others where something is
+        left to try. An edge to a hopeless node never helps, whatever its other children do.
         """
-        hopeful = {n.id for n in self.nodes if n.id in more or n.status in (Status.OPEN, Status.PROVED)}
+        done = (Status.OPEN, Status.PROVED)
+        hopeful = {n.id for n in self.nodes if n.id in more or n.waiting or n.status in done}
 
         def leads_on(edge: Edge) -> bool:
             return not _useless(edge) and all(child.node.id in hopeful for child in edge.children)
@@ -235,7 +254,7 @@ class Tree:
             if proof is not None:
                 this.proof = proof
                 _advance(this, Status.PROVED)
-            elif all(edge.dead for edge in this.edges):
+            elif not this.waiting and all(edge.dead for edge in this.edges):
                 _advance(this, Status.FAILED)
             else:
                 continue
@@ -313,7 +332,7 @@ def _check_status(node: Node) -> None:
             assert node.proof is None
         case Status.EXPANDED:
             assert not any(edge.proved for edge in node.edges)
-            assert any(not edge.dead for edge in node.edges)
+            assert node.waiting or any(not edge.dead for edge in node.edges)
         case Status.PROVED:
             assert node.proof is not None
             assert node.proof.proved

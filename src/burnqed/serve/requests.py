@@ -18,7 +18,10 @@ class ProofRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
     ]
     nodes: Annotated[
         Annotated[int, Meta(ge=1)] | None,
-        Meta(description="Most states at which tactics are tried, for each theorem or `sorry`."),
+        Meta(
+            description="Most nodes for each theorem or `sorry`: a node is as many tactics as are "
+            "candidates at a state."
+        ),
     ] = None
     seconds: Annotated[
         Annotated[float, Meta(ge=0.1)] | None,

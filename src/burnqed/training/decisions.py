@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from burnqed.data.index import TheoremIndex
+from burnqed.search.tree import SPENT
 from burnqed.training.held import HeldOut
 from burnqed.training.pairs import Pair
 from burnqed.trajectories.schema import TheoremRecord
@@ -140,8 +141,8 @@ def _by_theorem(
         for theorem, node, state, tactic, outcome, error, on_path, root, origin, facts in zip(
             *columns, strict=True
         ):
-            # What was lost with Lean, or stopped by the clock, is no evidence.
-            known = outcome != "lost" and (outcome != "timeout" or error == "heartbeats")
+            # What was lost with Lean, or stopped by the clock or a first, small effort, is no evidence.
+            known = outcome != "lost" and (outcome != "timeout" or error == SPENT)
             if known and theorem in records and origin in _SEARCHED:
                 nodes = found.setdefault(theorem, _Nodes(theorem, root))
                 nodes.add(node, state, facts, tactic, outcome == "closed", on_path)

@@ -1,6 +1,7 @@
 """Training a ranker from beginning to end: lessons, retrieval, ranking, what it is worth.
 
-First which lemmas a state needs, then in which order to try what rules and lemmas propose. How strong
+First which lemmas a state needs, then in which order to try what rules and lemmas propose, then what
+tactics cost. How strong
 a lemma looks at a state from which its use was learnt says nothing about other states, so while the
 order is learnt half of the theorems are looked at with what the other half taught, and conversely.
 """
@@ -10,7 +11,7 @@ from __future__ import annotations
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +31,7 @@ from burnqed.policy.ranked.shapes import lemmas_in, shape_of, shape_row
 from burnqed.policy.ranked.weights import as_saved, save, untrained
 from burnqed.policy.ranked.words import words_of
 from burnqed.training.checkpoints import RESULT
+from burnqed.training.costs import learn_costs
 from burnqed.training.decisions import Decision, read_lessons
 from burnqed.training.order import Choice, learn_order, measured
 from burnqed.training.pairs import Pair, is_validation
@@ -91,11 +93,19 @@ def train_ranker(job: Job, library: Library, out: Path, watch: Watcher) -> dict[
         weights, best = learn_order(whole, choices, checks, job.order, told_by(tick, watch))
     if watch.stop():
         return None
-    weights = as_saved(weights)  # what is told about them, and their identity, is of what is loaded
+    costs = learn_costs(job.data, job.without, watch.warn)
+    # What is told about them, and their identity, is of what is loaded.
+    weights = as_saved(replace(weights, cost=costs.table))
     plain = Retriever(library, untrained(), shared)
     now = measured(weights, checks)
     result: dict[str, Any] = {
-        "data": {**lessons.report, "lemmas": len(uses), "decided": len(choices) + len(checks)},
+        "data": {
+            **lessons.report,
+            "lemmas": len(uses),
+            "decided": len(choices) + len(checks),
+            "timed_tactics": costs.tactics,
+            "timed_seconds": costs.seconds,
+        },
         "library": len(library.names),
         "base": "ranker",
         "identity": weights.identity,

@@ -29,7 +29,8 @@ class Labels:
     def label(self, edge: Edge) -> Label:
         if id(edge) in self.path:
             return "positive"
-        spent = edge.source.id in self._given_up
+        # What was stopped early says nothing, until all that was tried at its node is known to fail.
+        spent = edge.source.id in (self._failed if edge.retried else self._given_up)
         return "negative" if spent or _is_refuted(edge, self._failed) else "unknown"
 
     def remaining(self, edge: Edge) -> int | None:
@@ -60,7 +61,7 @@ def failed_for_certain(tree: Tree) -> set[int]:
     while True:
         left: list[Node] = []
         for node in todo:  # mostly children first, so that one pass mostly suffices
-            if all(_is_refuted(edge, failed) for edge in node.edges):
+            if all(edge.retried or _is_refuted(edge, failed) for edge in node.edges):
                 failed.add(node.id)
             else:
                 left.append(node)

@@ -92,4 +92,5 @@ def _row(
         facts=facts,
         child_energies=None if node.energy is None else tuple(energies),
         child_scores=tuple(one.score for one in children),
+        spent=edge.spent,
     )

@@ -17,8 +17,8 @@ from burnqed.search.tree import Result
 # Increased when a row or a record changes. Readers refuse newer files. The seal of a file (`part`) is
 # the same in every version, so that a newer file never looks damaged.
 # 1 had no `lost_at` and `lost_kind`, 2 no `path`, 3 no `axioms_seen`, no cost of a tactic, 4 no facts,
-# 5 no energies and scores of children.
-VERSION = 6
+# 5 no energies and scores of children, 6 no `spent`.
+VERSION = 7
 ERROR_LENGTH = 500
 TRAJECTORIES = "trajectories"  # of a run's directory
 
@@ -59,6 +59,7 @@ class StepRow:
     # Of `children`, in their order: most of them are never expanded and have no rows of their own.
     child_energies: tuple[float, ...] | None = None  # None without a value model
     child_scores: tuple[float, ...] | None = None  # None in older files
+    spent: int | None = None  # nodes of the budget, with the one in which it was tried; None in older
 
     def __post_init__(self) -> None:
         if len(self.error) > ERROR_LENGTH:

@@ -43,10 +43,11 @@ _TYPES: dict[str, pa.DataType] = {
     "facts": _REPEATED,
     "child_energies": pa.list_(pa.float64()),
     "child_scores": pa.list_(pa.float64()),
+    "spent": pa.int32(),
 }
 _NULLABLE = {
     "parent", "energy", "remaining_steps", "lean_seconds", "heartbeats", "facts", "child_energies",
-    "child_scores",
+    "child_scores", "spent",
 }  # fmt: skip
 _LISTS = [place for place, kind in enumerate(_TYPES.values()) if pa.types.is_list(kind)]
 _ALLOWED = {"outcome": Result, "label": Label, "origin": Origin}

@@ -70,7 +70,7 @@ def _became(row: StepRow) -> str:
 def out_of_turn(node: int, where: str, side: Side, alike: int) -> list[Sentence]:
     """What was expanded for another reason than its score."""
     if any(node == before for before, _ in side.expansions[:alike]):
-        return [said(f"No other state was open {where}, so state {node} was asked for more tactics.")]
+        return [said(f"State {node} {where} was visited before, and more of its tactics came now.")]
     if side.row(node).parent is None:
         return [said(f"State {node} {where} begins another search of the same record.")]
     return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -72,7 +72,13 @@ class Ranked:
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
     ) -> list[list[Candidate]]:
-        return [candidates_of(self._rate(goals[0]), n, temperature, seed) for goals in states]
+        return [
+            [
+                replace(one, cost=float(self._weights.cost[shape_row(one.tactic)]))
+                for one in candidates_of(self._rate(goals[0]), n, temperature, seed)
+            ]
+            for goals in states
+        ]
 
     def _rate(self, goal: Goal) -> list[Rated]:
         every, _ = ideas(goal, self._retriever, self._without)

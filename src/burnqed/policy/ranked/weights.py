@@ -25,6 +25,8 @@ SHAPE_ROWS = 2**11
 LEMMA_WIDTH = 48
 STATE_WIDTH = 24
 
+_NEWER = "cost"  # older rankers lack it, and know of no costs
+
 Floats = NDArray[np.float32]
 
 
@@ -40,13 +42,16 @@ class Weights:
     trust: Floats  # a shape of a tactic: how much the strength of its lemmas counts
     scale: Floats  # one number: of the words that a state and a lemma share
     rules: Floats  # one number: of what rules say
+    cost: Floats  # a shape of a tactic: the logarithm of its time, as a multiple of the average
 
     @property
     def identity(self) -> str:
         """The same for the same numbers."""
         digest = hashlib.sha256()
         for one in fields(self):
-            digest.update(np.ascontiguousarray(getattr(self, one.name)).tobytes())
+            table = np.ascontiguousarray(getattr(self, one.name))
+            if one.name != _NEWER or table.any():
+                digest.update(table.tobytes())
         return digest.hexdigest()[:16]
 
 
@@ -65,6 +70,7 @@ def untrained() -> Weights:
         trust=zeros(SHAPE_ROWS),
         scale=np.full(1, 12.0, dtype=np.float32),
         rules=np.ones(1, dtype=np.float32),
+        cost=zeros(SHAPE_ROWS),
     )
 
 
@@ -108,6 +114,7 @@ def load(directory: Path) -> Weights:
     if card.get("format") != FORMAT:
         raise InputError(f"{directory} is a ranker of another version", hint="train it again")
     plain = untrained()
+    tables.setdefault(_NEWER, plain.cost)
     for one in fields(Weights):
         table = tables.get(one.name)
         if table is None or table.shape != getattr(plain, one.name).shape:
