@@ -69,7 +69,7 @@ def search(statement: str, options: Sequence[str], directory: Path) -> Path:
     theorems = {"name": "tree", "theorems": [{"name": "tree", "statement": statement}]}
     index.write_text(json.dumps(theorems), encoding="utf-8")
     run = directory / "run"
-    command = [sys.executable, "-m", "burnqed", "search", "--theorems", str(index), "--out", str(run)]
+    command = [sys.executable, "-m", "burnqed", "search", str(index), "--out", str(run)]
     subprocess.run([*command, *SEARCH, *options], check=True, timeout=600)
     return find_trajectories(run)
 
