@@ -35,7 +35,7 @@ from burnqed.training.settings import JointTraining, PolicyTraining, RankerTrain
 LEAN_ONLY = {"toolchain", "project"}
 # The structs of a command, the settings of them that it leaves out, and the options of its own.
 COMMANDS: dict[str, tuple[tuple[type[msgspec.Struct], ...], set[str], set[str]]] = {
-    "prove": ((Config,), set(), {"what", "write", "at", "suggest", "explain"}),
+    "prove": ((Config,), set(), {"what", "write", "at", "suggest", "explain", "server"}),
     "search": ((SearchConfig,), set(), {"theorems", "out", "resume"}),
     "eval": ((EvalConfig,), set(), {"theorems", "out", "resume", "against"}),
     "negatives": ((NegativesConfig,), set(), {"runs", "theorems", "out", "resume"}),

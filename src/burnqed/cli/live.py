@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 
 from rich.console import Group
 from rich.live import Live
@@ -18,6 +18,18 @@ from burnqed.search.tree import Node, Status
 _LINES = 14  # shown of a state
 
 
+def drawn(draw: Callable[[], Group]) -> AbstractContextManager[object]:
+    """Draw again and again on stderr, if that is a terminal."""
+    console = screen.console(stderr=True)
+    if not console.is_terminal:
+        return nullcontext()
+    return Live(console=console, refresh_per_second=4, transient=True, get_renderable=draw)
+
+
+def panel(head: str, text: str) -> Panel:
+    return Panel(Text(clip(text)), title=Text(head), title_align="left")
+
+
 class SearchView:
     """An event sink that shows the search on stderr if that is a terminal."""
 
@@ -25,16 +37,9 @@ class SearchView:
         self.begun: list[Started] = []  # every search, also the second one for a theorem
         self._searches: dict[str, Started] = {}
         self._best: dict[str, Node] = {}
-        console = screen.console(stderr=True)
-        self._live = Live(
-            console=console, refresh_per_second=4, transient=True, get_renderable=self._draw
-        )
-        self._terminal = console.is_terminal
 
-    @contextmanager
-    def shown(self) -> Iterator[None]:
-        with self._live if self._terminal else nullcontext():
-            yield
+    def shown(self) -> AbstractContextManager[object]:
+        return drawn(self._draw)
 
     def __call__(self, event: Event) -> None:
         name = event.theorem.name
@@ -52,7 +57,7 @@ class SearchView:
             node, meter = self._best[name], search.meter
             budget = f"{meter.nodes}/{meter.budget.nodes} nodes"
             head = f"{name}: {budget}, {len(search.tree.nodes)} states, {meter.seconds:.0f} s"
-            panels.append(Panel(Text(_clip(node.text)), title=Text(head), title_align="left"))
+            panels.append(panel(head, node.text))
         return Group(*panels)
 
     def learnt(self) -> str:
@@ -72,7 +77,7 @@ class SearchView:
             )
             best = _best_open(nodes, search)
             if best is not None:
-                lines += [f"best open state, at depth {best.depth}:", _indent(_clip(best.text), "    ")]
+                lines += [f"best open state, at depth {best.depth}:", indent(clip(best.text), "    ")]
                 lines += ["the steps to it:", *_way(best)] if best.depth else []
         return "\n".join(lines)
 
@@ -90,14 +95,14 @@ def _way(node: Node) -> list[str]:
         number += not step.bridge
         head = "     " if step.bridge else f"{number:>3}. "
         where = f"on goal {step.goals[0] + 1}: " if step.goals[0] else ""
-        lines.append(head + _indent(where + step.tactic, "     ").lstrip())
+        lines.append(head + indent(where + step.tactic, "     ").lstrip())
     return lines
 
 
-def _clip(text: str) -> str:
+def clip(text: str) -> str:
     lines = text.split("\n")
     return "\n".join(lines if len(lines) <= _LINES else [*lines[: _LINES - 1], "…"])
 
 
-def _indent(text: str, by: str) -> str:
+def indent(text: str, by: str) -> str:
     return "\n".join(by + line for line in text.split("\n"))

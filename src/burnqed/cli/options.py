@@ -74,6 +74,13 @@ def configured(
     return decorate
 
 
+def given(context: typer.Context, kind: type[msgspec.Struct]) -> list[Setting]:
+    """The settings that the command line names, whatever it says of them."""
+    sources = {name: context.get_parameter_source(name) for name in settings_of(kind)}
+    named = {name for name, source in sources.items() if source and source.name == "COMMANDLINE"}
+    return [setting for name, setting in settings_of(kind).items() if name in named]
+
+
 def _parameter(setting: Setting) -> inspect.Parameter:
     flag = setting.flag
     if setting.type is bool and setting.default:

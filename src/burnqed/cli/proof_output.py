@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping
-from pathlib import Path
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 import msgspec
@@ -13,15 +12,12 @@ import typer
 from rich.text import Text
 
 from burnqed.cli import tables
-from burnqed.cli.live import SearchView
 from burnqed.cli.rewriting import rewrite
+from burnqed.cli.told import FileTold, Machinery, StatementTold
 from burnqed.core import screen
 from burnqed.core.errors import BurnQedError
-from burnqed.evaluation.file import FileResult, HoleResult
-from burnqed.evaluation.prove import Attempt, lean_source
-from burnqed.lean.refute import Refutation
-from burnqed.lean.verdict import Verdict
-from burnqed.prover.assembly import Assembled
+from burnqed.evaluation.file import FileResult
+from burnqed.lean.verdict import rests_on
 from burnqed.prover.suggesting import suggestions
 from burnqed.prover.task import Task
 
@@ -31,16 +27,21 @@ Json = Mapping[str, Any]
 
 
 def end_statement(
-    attempt: Attempt, prover: Assembled, view: SearchView, as_json: bool, more: Json
+    told: StatementTold, learnt: Callable[[], str], machinery: Machinery, as_json: bool, more: Json
 ) -> int:
-    """`more` goes into the JSON."""
+    """`learnt` says what the search came to see; `more` goes into the JSON."""
     if as_json:
-        typer.echo(json.dumps({**_attempt_json(attempt, prover), **more}, ensure_ascii=False))
-    elif attempt.proof is not None:
-        screen.write_exactly(lean_source(attempt.proof))
+        _print_json(told, machinery, more)
+    elif told.proof is not None:
+        screen.write_exactly(told.proof)
     if not as_json:
-        print(_sentence(attempt, view), file=sys.stderr)
-    return _exit_code(attempt.outcome, attempt.reason)
+        print(_sentence(told, learnt), file=sys.stderr)
+    return _exit_code(told.outcome, told.reason)
+
+
+def _print_json(told: StatementTold | FileTold, machinery: Machinery, more: Json) -> None:
+    content = {**msgspec.to_builtins(told), **msgspec.to_builtins(machinery), **more}
+    typer.echo(json.dumps(content, ensure_ascii=False))
 
 
 def _exit_code(outcome: str, reason: str) -> int:
@@ -55,99 +56,54 @@ def _exit_code(outcome: str, reason: str) -> int:
             return 1
 
 
-def _sentence(attempt: Attempt, view: SearchView) -> str:
-    searched = attempt.searched
-    spent = f"{searched.nodes} nodes, {searched.seconds:.1f} s" if searched else ""
-    match attempt.outcome:
+def _sentence(told: StatementTold, learnt: Callable[[], str]) -> str:
+    spent = f"{told.nodes} nodes, {told.seconds:.1f} s"
+    match told.outcome:
         case "proved":
-            assert attempt.proof is not None
-            verdict = attempt.proof.verdict
-            axioms = verdict.rests_on
-            if verdict.axioms is None:
+            axioms = rests_on(told.axioms, told.axioms_seen)
+            if told.axioms is None:
                 axioms += " (library proofs not inspected)"
-            return f"proved: {spent}; judged in {attempt.judge_seconds:.1f} s; axioms: {axioms}"
+            return f"proved: {spent}; judged in {told.judge_seconds:.1f} s; axioms: {axioms}"
         case "exhausted":
-            return f"not found: the budget of {attempt.reason} ran out ({spent})\n{view.learnt()}"
+            return f"not found: the budget of {told.reason} ran out ({spent})\n{learnt()}"
         case "false":
-            assert attempt.refutation is not None
-            return f"false: {attempt.detail}\nthis proves its negation: {attempt.refutation.tactic}"
+            return f"false: {told.detail}\nthis proves its negation: {told.negation_proof}"
         case _:
-            return f"error ({attempt.reason}): {attempt.detail}"
-
-
-def _attempt_json(attempt: Attempt, prover: Assembled) -> dict[str, Any]:
-    searched, proof = attempt.searched, attempt.proof
-    return {
-        "theorem": attempt.theorem.name,
-        "outcome": attempt.outcome,
-        "reason": attempt.reason,
-        "detail": attempt.detail,
-        "proof": lean_source(proof) if proof else None,
-        "tactics": list(proof.tactics) if proof else [],
-        **_axioms(proof.verdict if proof else None),
-        **_refuted(attempt.refutation),
-        "nodes": searched.nodes if searched else 0,
-        "states": len(searched.tree.nodes) if searched else 0,
-        "seconds": searched.seconds if searched else 0.0,
-        "lean_seconds": searched.lean_seconds if searched else 0.0,
-        "judge_seconds": attempt.judge_seconds,
-        **_machinery(prover),
-    }
-
-
-def _axioms(verdict: Verdict | None) -> dict[str, Any]:
-    """All axioms that a proof uses, null if not known, and those that were seen."""
-    known = None if verdict is None else verdict.axioms
-    seen = () if verdict is None else verdict.axioms_seen
-    return {"axioms": known if known is None else list(known), "axioms_seen": list(seen)}
-
-
-def _refuted(found: Refutation | None) -> dict[str, Any]:
-    """For a false statement: values that falsify it, if any, and what proves the negation."""
-    values = dict(found.values) if found else {}
-    return {"counterexample": values or None, "negation_proof": found.tactic if found else None}
-
-
-def _machinery(prover: Assembled) -> dict[str, Any]:
-    """The policy, the model and the Lean of the search."""
-    chosen = prover.policy.choice
-    return {"policy": chosen.kind, "model": chosen.model, "toolchain": prover.lean.toolchain.label}
+            return f"error ({told.reason}): {told.detail}"
 
 
 # ---------------------------------------------------------------------------- a file
 
 
 def end_file(
-    result: FileResult,
+    told: FileTold,
     task: Task,
     original: bytes | None,
-    prover: Assembled,
+    machinery: Machinery,
     as_json: bool,
     more: Json,
     *,
-    only: bool,
+    won: bool,
 ) -> int:
     """`original` is the content of the file if it is to be rewritten; `more` goes into the JSON.
 
-    `only`: the result is about one `sorry`.
+    `won`: what was wanted is proved, which may be one `sorry` of several.
     """
-    filled = task.filled(result.source)
     unwritten: BurnQedError | None = None
-    if original is not None and task.path is not None and filled != task.text:
+    if original is not None and task.path is not None and told.source != task.text:
         try:
-            rewrite(task.path, original, filled)
+            rewrite(task.path, original, told.source)
         except BurnQedError as error:
             unwritten = error
     if as_json:
-        told = {**_file_json(result, filled, task.path, prover), **more}
-        typer.echo(json.dumps(told, ensure_ascii=False))
+        _print_json(told, machinery, more)
     else:
         if original is None or unwritten:
-            screen.write_exactly(filled)
-        _print_holes(result)
+            screen.write_exactly(told.source)
+        _print_holes(told)
     if unwritten:  # after printing the proofs, so that they are not lost
         raise unwritten
-    return _code_of_file(result, only)
+    return _code_of_file(((hole.outcome, hole.reason) for hole in told.holes), won)
 
 
 def end_suggesting(result: FileResult, task: Task, *, only: bool) -> int:
@@ -156,60 +112,31 @@ def end_suggesting(result: FileResult, task: Task, *, only: bool) -> int:
         "suggestions": suggestions(result, task.text),
     }
     typer.echo(msgspec.json.encode(told).decode())
-    return _code_of_file(result, only)
+    outcomes = ((hole.outcome, hole.reason) for hole in result.holes)
+    return _code_of_file(outcomes, result.fills if only else result.proved)
 
 
-def _code_of_file(result: FileResult, only: bool) -> int:
-    if any(_exit_code(hole.outcome, hole.reason) == 3 for hole in result.holes):
+def _code_of_file(outcomes: Iterable[tuple[str, str]], won: bool) -> int:
+    if any(_exit_code(*outcome) == 3 for outcome in outcomes):
         return 3
-    return 0 if (result.fills if only else result.proved) else 1
+    return 0 if won else 1
 
 
-def _file_json(result: FileResult, filled: str, path: Path | None, prover: Assembled) -> dict[str, Any]:
-    return {
-        "file": str(path) if path else None,
-        "proved": result.proved,
-        "holes": [_hole_json(hole) for hole in result.holes],
-        "refused": [{"theorem": v.theorem, "reason": v.reason} for v in result.refused],
-        "source": filled,
-        **_machinery(prover),
-    }
-
-
-def _hole_json(result: HoleResult) -> dict[str, Any]:
-    return {
-        "line": result.hole.line,
-        "column": result.hole.column,
-        "declaration": result.hole.declaration,
-        "goal": result.hole.goal,
-        "outcome": result.outcome,
-        "reason": result.reason,
-        "tactics": list(result.tactics),
-        "nodes": result.nodes,
-        "seconds": result.seconds,
-        "accepted": result.verdict is not None and result.verdict.accepted,
-        "verdict": result.verdict.reason if result.verdict else "",
-        **_axioms(result.verdict),
-        **_refuted(result.refutation),
-    }
-
-
-def _print_holes(result: FileResult) -> None:
-    if not result.holes:
+def _print_holes(told: FileTold) -> None:
+    if not told.holes:
         print("nothing was proved: no `sorry` of this file stands for a proof", file=sys.stderr)
         return
     table = tables.folding("line", "in", "outcome", "nodes", "s", "the judge on its theorem")
-    for found in result.holes:
-        hole, verdict = found.hole, found.verdict
-        judged = "not judged" if verdict is None else verdict.reason or "accepted"
-        style = {"found": "green", "false": "red"}.get(found.outcome, "yellow")
-        colon = ":" if found.outcome == "false" else ""
-        outcome = Text(f"{found.outcome}{colon} {found.reason}".strip(), style=style)
+    for hole in told.holes:
+        judged = hole.verdict or ("accepted" if hole.accepted else "not judged")
+        style = {"found": "green", "false": "red"}.get(hole.outcome, "yellow")
+        colon = ":" if hole.outcome == "false" else ""
+        outcome = Text(f"{hole.outcome}{colon} {hole.reason}".strip(), style=style)
         place = f"{hole.line}:{hole.column}"
         table.add_row(
-            Text(place), Text(hole.declaration or "example"), outcome, str(found.nodes),
-            f"{found.seconds:.1f}", Text(judged.split("\n")[0][:200]),
+            Text(place), Text(hole.declaration or "example"), outcome, str(hole.nodes),
+            f"{hole.seconds:.1f}", Text(judged.split("\n")[0][:200]),
         )  # fmt: skip
     screen.console(stderr=True).print(table)
-    for verdict in result.refused:
-        print(f"refused: {verdict.theorem}: {verdict.reason.splitlines()[0]}", file=sys.stderr)
+    for refused in told.refused:
+        print(f"refused: {refused.theorem}: {refused.reason.splitlines()[0]}", file=sys.stderr)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -34,8 +35,12 @@ class Verdict:
 
     @property
     def rests_on(self) -> str:
-        """Its axioms in words; "none" only if that is known."""
-        seen = ", ".join(self.axioms_seen)
-        if self.axioms is None:
-            return f"at least {seen}" if seen else "not known"
-        return seen or "none"
+        return rests_on(self.axioms, self.axioms_seen)
+
+
+def rests_on(axioms: Sequence[str] | None, axioms_seen: Sequence[str]) -> str:
+    """Axioms in words; "none" only if that is known."""
+    seen = ", ".join(axioms_seen)
+    if axioms is None:
+        return f"at least {seen}" if seen else "not known"
+    return seen or "none"

@@ -40,7 +40,8 @@ class Result:
     """A statement or a text with holes, and its outcome.
 
     `tree` is the search tree of a single statement. `holes` are the `sorry`s of a text, and `draft` is
-    the text with the proofs that were found.
+    the text with the proofs that were found. `refused` are the judge's refusals of its theorems without
+    a `sorry`.
     """
 
     statement: str
@@ -50,6 +51,7 @@ class Result:
     tree: Tree | None = None
     holes: tuple[HoleResult, ...] = ()
     draft: str | None = None
+    refused: tuple[Verdict, ...] = ()
 
     def __bool__(self) -> bool:
         return False
@@ -94,9 +96,13 @@ class Proved(Result):
 
 @dataclass(frozen=True, kw_only=True, repr=False)
 class NotFound(Result):
-    """No proof within the budget, so nothing is known about the statement. `limit` is what ran out."""
+    """No proof within the budget, so nothing is known about the statement. `limit` is what ran out.
+
+    `detail` says that a proof was found and refused, if one was.
+    """
 
     limit: str = ""
+    detail: str = ""
 
     @property
     def said(self) -> str:
@@ -162,7 +168,9 @@ def _of_statement(task: Task, attempt: Attempt) -> Result:
             tree=tree, verdicts=(proof.verdict,),
         )  # fmt: skip
     if attempt.outcome == "exhausted":
-        return NotFound(statement=text, statistics=spent, tree=tree, limit=attempt.reason)
+        return NotFound(
+            statement=text, statistics=spent, tree=tree, limit=attempt.reason, detail=attempt.detail
+        )
     if attempt.outcome == "false" and attempt.refutation is not None:
         return _refuted(Result(statement=text, statistics=spent, tree=tree), attempt.refutation)
     detail = attempt.detail
@@ -172,7 +180,8 @@ def _of_statement(task: Task, attempt: Attempt) -> Result:
 def _refuted(known: Result, refutation: Refutation) -> Refuted:
     return Refuted(
         statement=known.statement, statistics=known.statistics, tree=known.tree, holes=known.holes,
-        draft=known.draft, negation_proof=refutation.tactic, counterexample=dict(refutation.values),
+        draft=known.draft, refused=known.refused, negation_proof=refutation.tactic,
+        counterexample=dict(refutation.values),
     )  # fmt: skip
 
 
@@ -194,7 +203,10 @@ def _of_file(task: Task, result: FileResult) -> Result:
             statement=task.text, statistics=spent, proof=draft, tactics=tactics, holes=holes,
             draft=draft, verdicts=verdicts,
         )  # fmt: skip
-    rest = Result(statement=task.text, statistics=spent, tactics=tactics, holes=holes, draft=draft)
+    rest = Result(
+        statement=task.text, statistics=spent, tactics=tactics, holes=holes, draft=draft,
+        refused=result.refused,
+    )  # fmt: skip
     false = next((hole.refutation for hole in holes if hole.refutation is not None), None)
     if false is not None:
         return _refuted(rest, false)
@@ -202,12 +214,12 @@ def _of_file(task: Task, result: FileResult) -> Result:
     if spent_hole is not None and all(hole.outcome in ("exhausted", "found") for hole in holes):
         return NotFound(
             statement=task.text, statistics=spent, tactics=tactics, holes=holes, draft=draft,
-            limit=spent_hole.reason,
+            refused=result.refused, limit=spent_hole.reason,
         )  # fmt: skip
     reason, detail = _why(result)
     return Failed(
-        statement=task.text, statistics=spent, tactics=tactics, holes=holes, draft=draft, reason=reason,
-        detail=detail,
+        statement=task.text, statistics=spent, tactics=tactics, holes=holes, draft=draft,
+        refused=result.refused, reason=reason, detail=detail,
     )  # fmt: skip
 
 

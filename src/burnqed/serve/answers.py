@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 import msgspec
@@ -35,6 +35,17 @@ class HoleAnswer(msgspec.Struct, frozen=True, kw_only=True):
     seconds: float
     accepted: bool
     verdict: str
+    axioms: tuple[str, ...] | None = None
+    axioms_seen: tuple[str, ...] = ()
+    counterexample: Mapping[str, str] | None = None
+    negation_proof: str | None = None
+
+
+class RefusedTheorem(msgspec.Struct, frozen=True, kw_only=True):
+    """A theorem of a text that the judge refused, other than those around its `sorry`s."""
+
+    theorem: str
+    reason: str
 
 
 class ProveAnswer(msgspec.Struct, frozen=True, kw_only=True):
@@ -62,6 +73,7 @@ class ProveAnswer(msgspec.Struct, frozen=True, kw_only=True):
     reason: str = ""
     detail: str = ""
     holes: tuple[HoleAnswer, ...] = ()
+    refused: tuple[RefusedTheorem, ...] = ()
     nodes: int = 0
     states: int = 0
     seconds: float = 0.0
@@ -156,15 +168,17 @@ def of_result(result: Result) -> ProveAnswer:
     known = ProveAnswer(
         outcome="failed", said=result.said, proof=result.proof, tactics=result.tactics,
         draft=result.draft, axioms=spent.axioms, axioms_seen=spent.axioms_seen,
-        holes=tuple(map(_hole, result.holes)), nodes=spent.nodes, states=spent.states,
-        seconds=spent.seconds, lean_seconds=spent.lean_seconds, judge_seconds=spent.judge_seconds,
+        holes=tuple(map(of_hole, result.holes)),
+        refused=of_refused(result.refused),
+        nodes=spent.nodes, states=spent.states, seconds=spent.seconds,
+        lean_seconds=spent.lean_seconds, judge_seconds=spent.judge_seconds,
     )  # fmt: skip
     change = msgspec.structs.replace
     match result:
         case Proved():
             return change(known, outcome="proved")
-        case NotFound(limit=limit):
-            return change(known, outcome="not_found", limit=limit)
+        case NotFound(limit=limit, detail=detail):
+            return change(known, outcome="not_found", limit=limit, detail=detail)
         case Refuted(negation_proof=proof, counterexample=values):
             return change(
                 known, outcome="refuted", negation_proof=proof, counterexample=dict(values) or None
@@ -197,11 +211,18 @@ def of_verdict(verdict: Verdict) -> TheoremAnswer:
     )  # fmt: skip
 
 
-def _hole(found: HoleResult) -> HoleAnswer:
-    hole, verdict = found.hole, found.verdict
+def of_hole(found: HoleResult) -> HoleAnswer:
+    hole, verdict, false = found.hole, found.verdict, found.refutation
     return HoleAnswer(
         line=hole.line, column=hole.column, declaration=hole.declaration, goal=hole.goal,
         outcome=found.outcome, reason=found.reason, tactics=found.tactics, nodes=found.nodes,
         seconds=found.seconds, accepted=verdict is not None and verdict.accepted,
         verdict=verdict.reason if verdict else "",
+        axioms=verdict.axioms if verdict else None, axioms_seen=verdict.axioms_seen if verdict else (),
+        counterexample=(dict(false.values) or None) if false else None,
+        negation_proof=false.tactic if false else None,
     )  # fmt: skip
+
+
+def of_refused(verdicts: Iterable[Verdict]) -> tuple[RefusedTheorem, ...]:
+    return tuple(RefusedTheorem(theorem=one.theorem, reason=one.reason) for one in verdicts)

@@ -12,11 +12,13 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from burnqed.cli import tables
+from burnqed.cli.asking import prove_there, refuse_unsendable
 from burnqed.cli.explaining import Explanation
 from burnqed.cli.live import SearchView
-from burnqed.cli.options import JsonOption, configured
+from burnqed.cli.options import JsonOption, configured, given
 from burnqed.cli.proof_output import end_file, end_statement, end_suggesting
 from burnqed.cli.rewriting import check_rewritable
+from burnqed.cli.told import machinery_of, of_attempt, of_file
 from burnqed.core.errors import InputError
 from burnqed.evaluation.file import FileResult
 from burnqed.evaluation.prove import Attempt
@@ -32,6 +34,7 @@ T = TypeVar("T")
 
 @configured(Config)
 def prove_command(
+    context: typer.Context,
     what: Annotated[
         str,
         typer.Argument(
@@ -68,6 +71,14 @@ def prove_command(
             "state.",
         ),
     ] = False,
+    server: Annotated[
+        str | None,
+        typer.Option(
+            metavar="URL",
+            help="Ask a `burn-qed serve prove`, such as http://127.0.0.1:8200, whose Leans are warm. "
+            "Its token is read from BURN_QED_TOKEN.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Prove a statement, or fill each `sorry` of a file, and print the finished Lean.
@@ -96,18 +107,26 @@ def prove_command(
 
         burn-qed prove '∀ p q : Prop, p ∧ q → q ∧ p' --value models/joint --beta 0.8 --explain
 
+        burn-qed prove Draft.lean --server http://127.0.0.1:8200
+
     --explain lists the states that were expanded, in their order, and those that each led to, the best
     score first. The score decides what is expanded next. It has the energies of a --value model;
     --alpha and --beta set its weights by hand.
+
+    With --server, the policy, the Lean and the judge are the server's, and so are --nodes and
+    --seconds by default. "proved" then is the word of its judge: `burn-qed check` asks the one here.
+    Ctrl-C cancels the search there.
 
     With --write, a file that cannot be rewritten is refused before the search. If writing fails later,
     the proofs are printed.
 
     With --at, the other `sorry`s stay, and the exit code is about the theorem around this one.
 
-    Exit codes: 0 proved, 1 false or not found within the budget, 2 bad input, 3 Lean failed, 130
-    interrupted.
+    Exit codes: 0 proved, 1 false or not found within the budget, 2 bad input, 3 Lean or the server
+    failed, 130 interrupted.
     """
+    if server is not None:
+        _refuse_with_server(context, at=at is not None, suggest=suggest, explain=explain)
     task = _read(what)
     if write and (task.path is None or not task.has_holes):
         raise InputError("--write needs a file that contains a `sorry`")
@@ -120,6 +139,9 @@ def prove_command(
     original = check_rewritable(task.path) if write and task.path is not None else None
     if not task.has_holes:
         _ = task.theorem  # refuses a text that is not a statement
+    if server is not None:
+        named = given(context, Config)
+        raise typer.Exit(prove_there(server, task, config, named, original, as_json))
     prover = assemble(config, modules_of(config, task.source.imports), config.nodes, tables.warn)
     view = SearchView()
     explanation = Explanation(view.begun, prover.guide.scoring) if explain else None
@@ -131,10 +153,16 @@ def prove_command(
         explanation.show()
     if isinstance(found, FileResult) and suggest:
         raise typer.Exit(end_suggesting(found, task, only=at is not None))
+    machinery = machinery_of(prover)
     if isinstance(found, FileResult):
-        code = end_file(found, task, original, prover, as_json, more, only=at is not None)
-        raise typer.Exit(code)
-    raise typer.Exit(end_statement(found, prover, view, as_json, more))
+        won = found.fills if at is not None else found.proved
+        told = of_file(found, task)
+        raise typer.Exit(end_file(told, task, original, machinery, as_json, more, won=won))
+    raise typer.Exit(end_statement(of_attempt(found), view.learnt, machinery, as_json, more))
+
+
+def _refuse_with_server(context: typer.Context, **options: bool) -> None:
+    refuse_unsendable(given(context, Config), [f"--{name}" for name, on in options.items() if on])
 
 
 def _read(what: str) -> Task:
