@@ -15,7 +15,8 @@ from burnqed.core.errors import ConfigError, InputError, StatementError
 
 PUBLIC = """
     Advanced BurnQedError Closed Config Failed Lean NotFound Proved Prover Refuted Rejected TimedOut
-    check compare evaluate prove prove_async run train_joint train_policy train_ranker train_value
+    attribute check compare evaluate prove prove_async run train_joint train_policy train_ranker
+    train_value
 """
 EASY, HARD = "∀ n : Nat, n + 0 = n", "∀ n : Nat, ∃ p, n < p ∧ 2 ≤ p ∧ ∀ d, d ∣ p → d = 1 ∨ d = p"
 SMALL: dict[str, Any] = {"policy": "portfolio", "nodes": 4, "candidates": 8, "workers": 1}

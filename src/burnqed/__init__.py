@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from burnqed.core.types import Rejected as Rejected
     from burnqed.core.types import TimedOut as TimedOut
     from burnqed.iteration.api import run as run
+    from burnqed.iteration.arms import attribute as attribute
     from burnqed.prover.api import check as check
     from burnqed.prover.api import compare as compare
     from burnqed.prover.api import evaluate as evaluate
@@ -41,6 +42,7 @@ _HOMES = {
     "burnqed.core.errors": ("BurnQedError",),
     "burnqed.core.types": ("Advanced", "Closed", "Rejected", "TimedOut"),
     "burnqed.iteration.api": ("run",),
+    "burnqed.iteration.arms": ("attribute",),
     "burnqed.prover.api": ("check", "compare", "evaluate", "prove", "prove_async"),
     "burnqed.prover.config": ("Config",),
     "burnqed.prover.results": ("Failed", "NotFound", "Proved", "Refuted"),
@@ -62,6 +64,7 @@ __all__ = [
     "Refuted",
     "Rejected",
     "TimedOut",
+    "attribute",
     "check",
     "compare",
     "evaluate",

@@ -13,6 +13,7 @@ from typing import Annotated
 import typer
 
 from burnqed.cli.commands import (
+    attribute,
     check,
     compare,
     data,
@@ -66,6 +67,7 @@ app.command("negatives")(negatives.negatives_command)
 app.command("pairs")(pairs.pairs_command)
 app.command("summary")(summary.summary_command)
 app.command("eval")(eval.eval_command)
+app.command("attribute")(attribute.attribute_command)
 app.command("compare")(compare.compare_command)
 app.command("report")(report.report_command)
 app.command("web")(web.web_command)

@@ -35,6 +35,7 @@ class Watch:
         self._lines = shown and not console.is_terminal
         self._bar = timed_bar(console, shown=shown and not self._lines)
         self._first: tuple[int, float] | None = None
+        self._step = 0
         self._last = 0.0
         self._task: Any = None
         self._unsaid = ""  # the latest line, until it is due
@@ -81,9 +82,11 @@ class Watch:
             self._bar.start()
             self._task = self._bar.add_task("training", total=told.steps)
         said = self._said(told)
-        self._bar.update(self._task, completed=told.step, description=said)
+        self._bar.update(self._task, completed=told.step, total=told.steps, description=said)
         now = time.monotonic()
-        self._first = self._first or (told.step, now)
+        if self._first is None or told.step < self._step:  # another training has begun
+            self._first = (told.step, now)
+        self._step = told.step
         if not self._lines:
             return
         line = f"step {told.step}/{told.steps}: {said}"

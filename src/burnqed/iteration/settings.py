@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias, cast, get_type_hints
 
 import msgspec
 
-from burnqed.prover.config import EncoderConfig, EvalConfig, LeanConfig, SearchConfig
+from burnqed.prover.config import UNGUIDED, EncoderConfig, EvalConfig, LeanConfig, SearchConfig
 from burnqed.training.settings import (
     JointTraining,
     PolicyTraining,
@@ -51,6 +51,8 @@ if TYPE_CHECKING:  # their fields are known when they are made
     JointSettings: TypeAlias = Section
     EncoderSettings: TypeAlias = Section
     EvalSettings: TypeAlias = Section
+    HeadSettings: TypeAlias = Section
+    ArmSettings: TypeAlias = Section
 else:
     PolicySettings = _table(
         "PolicySettings", PolicyTraining,
@@ -73,3 +75,10 @@ else:
     )  # fmt: skip
     EncoderSettings = _table("EncoderSettings", EncoderConfig, {"device"})
     EvalSettings = _table("EvalSettings", EvalConfig, {*_ASKED, "budgets", "ablate"})
+    # Of an attribution, whose heads and arms differ in nothing but what is compared.
+    HeadSettings = _table(
+        "HeadSettings", ValueTraining,
+        {"data", "model", "val_share", "policy_val_share", "seed", "resume_from", "embeddings"},
+        slower=True,
+    )  # fmt: skip
+    ArmSettings = _table("ArmSettings", EvalConfig, {*_ASKED, *UNGUIDED, "budgets", "ablate"})

@@ -17,7 +17,7 @@ if TYPE_CHECKING:  # they load torch
     from burnqed.training.trial import Trial
 
 _BAD_END = 3
-_WHY = {
+WHY = {
     "temperature": "the temperature of the head went to its bound",
     "collapse": "positives and negatives came closer together than --least-distance",
     "tactics": "the held-out loss of tactics rose above --most-loss",
@@ -62,19 +62,19 @@ def joint_command(
     option is wrong, 3 a package, memory, the loss failed, or it was ended early, 130 or 143 stopped by
     a signal.
     """
-    with Watch(_said, shown=not as_json) as watch:
+    with Watch(said, shown=not as_json) as watch:
         result = train_joint(config, out, watch, resume=resume)
     if result is None:
         raise stopping.stopped(watch.signal)
     tables.print_value_trained(result, out, as_json)
-    if (why := _WHY.get(result["stopped"])) is not None:
+    if (why := WHY.get(result["stopped"])) is not None:
         tables.warn(
             f"it was ended at step {result['steps']}: {why}; step {result['best_step']} is kept"
         )
         raise typer.Exit(_BAD_END)
 
 
-def _said(told: StepMetrics | Trial) -> str:
+def said(told: StepMetrics | Trial) -> str:
     if "memory" in told.__slots__:
         return _tried(cast("Trial", told))
     now = cast("StepMetrics", told)

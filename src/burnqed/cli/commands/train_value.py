@@ -72,7 +72,7 @@ def value_command(
     or an option is wrong, 3 a package, memory, the loss or the temperature failed, 130 or 143 stopped
     by a signal.
     """
-    with Watch(_said, shown=not as_json) as watch:
+    with Watch(said, shown=not as_json) as watch:
         result = train_value(config, out, encoding, watch, resume=resume)
     if result is None:
         raise stopping.stopped(watch.signal)
@@ -85,7 +85,7 @@ def value_command(
         raise typer.Exit(_BAD_END)
 
 
-def _said(told: StepMetrics) -> str:
+def said(told: StepMetrics) -> str:
     val = "" if told.val_rank1 is None else f", val rank-1 {told.val_rank1:.1%}"
     fold = "" if told.fold is None else f"fold {told.fold}: "
     return f"{fold}loss {told.loss:.3f}{val}, temperature {told.temperature:.2f}"
