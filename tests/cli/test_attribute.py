@@ -102,6 +102,7 @@ def done(place: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.soak
 def test_arms_are_what_they_are_called(done: Path) -> None:
     out = done
     both = read_head(out / "joint")
@@ -138,6 +139,7 @@ def test_arms_are_what_they_are_called(done: Path) -> None:
     assert RULE.split(".")[0] in page
 
 
+@pytest.mark.soak
 def test_a_second_time_nothing_is_done_again(place: Path, done: Path) -> None:
     out, before = done, times(done)
     said = burn_qed(*words(place, out, "--resume"))
