@@ -24,7 +24,12 @@ from typing import Any
 
 import pytest
 
+from burnqed.evaluation.prove import EFFORT
 from burnqed.lean.process import LaunchSpec
+from burnqed.policy.ranked.files import CORE, find_ranker
+from burnqed.policy.ranked.weights import load
+from burnqed.search.tree import EARLY
+from burnqed.search.trials import BUNCH
 from burnqed.trajectories.schema import StepRow, TheoremRecord
 from burnqed.trajectories.store import iter_rows, open_writer, read_records
 from tests.cli.in_process import Done, burn_qed
@@ -324,6 +329,34 @@ def test_other_settings_are_another_run(
     done = refused(index, undisturbed[0], "--resume", *options)
     assert told in done.stderr
     assert "fix: resume with the same settings" in done.stderr
+
+
+@pytest.mark.lean
+def test_a_run_from_before_visits_goes_on_as_it_was_begun(tmp_path: Path) -> None:
+    three, now, older = tmp_path / "three.json", tmp_path / "now", tmp_path / "older"
+    three.write_text(json.dumps({"theorems": theorems()[:3]}))
+    options = ("--policy", "ranked", "--model", "core", "--candidates", "12")
+    search(three, now, *options, code=0)
+    assert not all_at_once(now)
+    manifest = json.loads((now / "manifest.json").read_text())
+    assert (manifest.pop("visit"), manifest.pop("effort")) == (BUNCH, EFFORT)
+    manifest["model_identity"] = load(find_ranker(CORE)).costless.identity
+    older.mkdir()
+    (older / "manifest.json").write_text(json.dumps(manifest))
+    told = refused(three, older, "--resume", *options, "--effort", "300").stderr
+    assert "effort was None, now 300, visit was None, now 6" in told
+    done = search(three, older, "--resume", *options, code=0)
+    assert "it goes on without them" in done.stderr
+    assert "3/3" in done.stderr
+    assert all_at_once(older)
+    assert not any(row.error == EARLY for row in iter_rows(older / "trajectories"))
+
+
+def all_at_once(out: Path) -> bool:
+    """Whether each state had a node of the budget for all of its candidates."""
+    visits = {(row.theorem, row.node, row.spent) for row in iter_rows(out / "trajectories")}
+    states, nodes = {(name, node) for name, node, _ in visits}, {(n, spent) for n, _, spent in visits}
+    return len(visits) == len(states) == len(nodes) > 0
 
 
 @pytest.mark.lean

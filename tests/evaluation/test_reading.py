@@ -52,11 +52,15 @@ async def searched(seed: int, nodes: int, batch: int, bunch: int | None = None) 
     """`bunch`: in visits of so many tactics."""
     script, policy = problem(seed)
     theorem, budget = Theorem("t", Proposition("g0")), Budget(nodes=nodes, depth=12, candidates=8)
-    settings = Settings(batch=batch, by_visits=bunch is not None)
+    # In visits with a small effort first, too little for every third tactic.
+    effort = None if bunch is None else 500
+    names = sorted({tactic for tactics in script.values() for tactic in tactics})
+    settings = Settings(batch=batch, by_visits=bunch is not None, effort=effort)
     with patch("burnqed.search.best_first.BUNCH", bunch):
         return await best_first(
-            theorem, FakeEnvironment(script), policy, None, budget, seed, settings=settings
-        )
+            theorem, FakeEnvironment(script, dict.fromkeys(names[::3], 900)), policy, None, budget,
+            seed, settings=settings,
+        )  # fmt: skip
 
 
 def attempt_of(found: SearchResult) -> Attempt:

@@ -91,6 +91,13 @@ def test_an_older_ranker_knows_of_no_costs(ranker: Path) -> None:
     assert load(ranker).identity == before, "it searches as it did"
 
 
+def test_without_costs_a_ranker_is_as_if_it_had_learnt_none(tmp_path: Path) -> None:
+    save(tmp_path, learnt(), {"seed": 3})
+    known = load(tmp_path)
+    changed(tmp_path, "cost", None)
+    assert known.costless.identity == load(tmp_path).identity != known.identity
+
+
 @pytest.mark.parametrize(
     ("name", "table", "told"),
     [

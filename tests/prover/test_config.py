@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +14,12 @@ import typer.main
 from burnqed.cli.main import app
 from burnqed.core.config import Setting, build, settings_of, validated
 from burnqed.core.errors import ConfigError
+from burnqed.core.runs import MANIFEST
 from burnqed.evaluation.prove import EFFORT
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Kind, Toolchain
 from burnqed.policy.ranked.files import CORE
-from burnqed.prover.assembly import Assembled
+from burnqed.prover.assembly import Assembled, before_visits
 from burnqed.prover.config import (
     Config,
     EncoderConfig,
@@ -73,6 +75,29 @@ def test_which_searches_come_back_to_a_state(
     parts: Any = None
     assembled = Assembled(config, parts, parts, parts, parts, 0.0)
     assert (assembled.by_visits, assembled.effort) == (visits, effort)
+    older = replace(assembled, at_once=True)
+    assert (older.by_visits, older.effort) == (False, None)
+
+
+@pytest.mark.parametrize(
+    ("config", "manifest", "older"),
+    [
+        (SearchConfig(), None, False),
+        (SearchConfig(), {"visit": 6, "effort": EFFORT}, False),
+        (SearchConfig(), {"visit": None, "effort": None}, False),  # one that follows proofs
+        (SearchConfig(), {}, True),
+        (SearchConfig(effort=4000), {}, True),
+        (SearchConfig(effort=300), {}, False),
+        (EvalConfig(), {}, True),
+        (NegativesConfig(), {}, True),
+    ],
+)
+def test_which_runs_were_begun_before_there_were_visits(
+    config: PolicyConfig, manifest: dict[str, Any] | None, older: bool, tmp_path: Path
+) -> None:
+    if manifest is not None:
+        (tmp_path / MANIFEST).write_bytes(msgspec.json.encode(manifest))
+    assert before_visits(tmp_path, config) is older
 
 
 def options_of(name: str) -> dict[str, Any]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
+from unittest.mock import patch
 
 import pytest
 from hypothesis import given, settings
@@ -31,10 +33,11 @@ async def search(
     needs: Mapping[str, int],
     nodes: int = 50,
     candidates: int = 9,
+    batch: int = 1,
 ) -> SearchResult:
     found = await best_first(
         Theorem("t", Proposition("root")), FakeEnvironment(script, needs), ScriptedPolicy({}, said),
-        None, Budget(nodes=nodes, candidates=candidates), settings=EFFORT,
+        None, Budget(nodes=nodes, candidates=candidates), settings=replace(EFFORT, batch=batch),
     )  # fmt: skip
     found.tree.check_invariants()
     return found
@@ -130,18 +133,33 @@ async def test_it_finds_what_there_is(script: Script, needs: dict[str, int], can
     assert found.tree.proved or found.limit == "candidates"
 
 
-@given(script=scripts, needs=needs, nodes=st.integers(1, 6))
-@settings(max_examples=200, deadline=None)
+@given(
+    script=scripts, needs=needs, nodes=st.integers(1, 6), candidates=st.integers(1, 4),
+    bunch=st.integers(1, 3), batch=st.integers(1, 3),
+)  # fmt: skip
+@settings(max_examples=300, deadline=None)
 async def test_a_smaller_budget_is_the_beginning_of_a_larger_one(
-    script: Script, needs: dict[str, int], nodes: int
+    script: Script, needs: dict[str, int], nodes: int, candidates: int, bunch: int, batch: int
 ) -> None:
     script = {**script, "root": script["g0"]}
     said = {"a": -0.1, "b": -0.7, "c": -1.5, "d": -3.0}
-    small = await search(script, said, needs, nodes)
-    again = await search(script, said, needs, nodes)
-    large = await search(script, said, needs, nodes + 3)
+    with patch("burnqed.search.best_first.BUNCH", bunch):
+        small, again, large = [
+            await search(script, said, needs, most, candidates, batch)
+            for most in (nodes, nodes, nodes + 3)
+        ]
     assert as_data(small.tree) == as_data(again.tree)
     assert small.tree.proved == (large.tree.proved and large.nodes <= nodes)
+    assert tried(small, nodes) == tried(small, nodes + 3) == tried(large, nodes)
+
+
+def tried(found: SearchResult, nodes: int) -> list[tuple[str, str, str]]:
+    """What was tried at which goals within so many nodes of the budget, and what came of it."""
+    return [
+        (edge.source.goals[0].target, edge.candidate.tactic, edge.error or edge.result)
+        for edge in found.tree.edges()
+        if edge.spent <= nodes
+    ]
 
 
 # ------------------------------------------------------------------------------------ in Lean

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager, closing
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import msgspec
 
 from burnqed.core.errors import InputError
-from burnqed.evaluation.prove import Prover
+from burnqed.core.runs import MANIFEST, read_manifest
+from burnqed.evaluation.prove import EFFORT, Prover
 from burnqed.lean.pool import Pool
 from burnqed.lean.requests import Gate
 from burnqed.prover import leans, policies, values
@@ -44,6 +46,7 @@ class Assembled:
     guide: Guide
     budget: Budget
     temperature: float
+    at_once: bool = False  # all candidates of a state, because its run was begun so
 
     @property
     def about(self) -> dict[str, Any]:
@@ -60,6 +63,8 @@ class Assembled:
     @property
     def by_visits(self) -> bool:
         """Not where failures are learnt from, nor along recorded proofs: there everything is tried."""
+        if self.at_once:
+            return False
         follows = isinstance(self.config, SearchConfig) and self.config.follow is not None
         return isinstance(self.config, GuidedConfig) and not follows
 
@@ -118,11 +123,22 @@ def modules_of(config: LeanConfig, own: Sequence[str] = ()) -> tuple[str, ...]:
     return tuple(dict.fromkeys(["Init", *config.imports, *own]))
 
 
-def assemble(config: PolicyConfig, modules: Sequence[str], nodes: int, warn: Warn) -> Assembled:
-    """Set up, load and check all parts, so that errors and progress appear before the work."""
+def assemble(
+    config: PolicyConfig, modules: Sequence[str], nodes: int, warn: Warn, begun: Path | None = None
+) -> Assembled:
+    """Set up, load and check all parts, so that errors and progress appear before the work.
+
+    `begun` is the directory of a run that is resumed, if there is one yet.
+    """
     check(config)
+    at_once = begun is not None and before_visits(begun, config)
+    if at_once:
+        warn(
+            f"{begun} was begun before searches had visits, costs and a small effort: it goes on "
+            "without them"
+        )
     lean = leans.set_up(config, modules)
-    chosen = policies.chosen(config, lean.toolchain)
+    chosen = replace(policies.chosen(config, lean.toolchain), costs=not at_once)
     prepared = policies.prepare(chosen, lambda: lean.library(config.workers), config.workers, warn)
     guide = values.guide(config, prepared, warn) if isinstance(config, GuidedConfig) else Guide()
     candidates = chosen.candidates if config.candidates is None else config.candidates
@@ -133,6 +149,19 @@ def assemble(config: PolicyConfig, modules: Sequence[str], nodes: int, warn: War
         guide=guide,
         budget=Budget(nodes, config.depth, candidates, config.seconds),
         temperature=_temperature(config, chosen, guide.value is not None),
+        at_once=at_once,
+    )
+
+
+def before_visits(directory: Path, config: PolicyConfig) -> bool:
+    """Whether a run began before there were visits, with costs and a small effort.
+
+    With an effort of somebody's own it would be another run, which is refused where all else is.
+    """
+    if not (directory / MANIFEST).exists() or "visit" in read_manifest(directory):
+        return False
+    return not isinstance(config, GuidedConfig) or (
+        config.effort == EFFORT or config.effort >= config.heartbeats
     )
 
 

@@ -96,7 +96,8 @@ def evaluate(
     if config.ablate:
         config = msgspec.structs.replace(config, value_anyway=True)
     modules = modules_of(config, index.imports)
-    assembled = assemble(config, modules, nodes[-1], watcher.warn)
+    begun = out / WITHOUT if config.ablate else out
+    assembled = assemble(config, modules, nodes[-1], watcher.warn, begun if resume else None)
     job = _Job(index, out, assembled, config, nodes, watcher, resume)
     if config.ablate:
         return _ablate(job)

@@ -60,7 +60,8 @@ def negatives(
     todo = [t for t in index.theorems if len(found.get(t.name, ())) >= config.min_steps]
     if not todo:
         raise _nothing_to_do(index, runs, found, config.min_steps)
-    assembled = assemble(config, modules_of(config, index.imports), config.nodes, watcher.warn)
+    modules = modules_of(config, index.imports)
+    assembled = assemble(config, modules, config.nodes, watcher.warn, out if resume else None)
     effort = Effort(config.siblings, config.walks, config.walk_length, config.nodes)
     asked = {
         "command": "negatives", "theorems": index.name, "theorems_checksum": index.checksum,

@@ -55,6 +55,7 @@ class Choice:
     logprobs: bool = True
     dialect: str | None = None
     ranker: str | None = None
+    costs: bool = True  # whether a ranker's costs are used
 
     @property
     def candidates(self) -> int:
@@ -273,6 +274,8 @@ def _ranked(choice: Choice, library: Callable[[], Library]) -> Prepared:
     from burnqed.policy.ranked.weights import load, untrained
 
     weights = untrained() if choice.model is None else load(find_ranker(choice.model))
+    if not choice.costs:
+        weights = weights.costless
     known = library()
     about = {"policy": choice.kind, "model_identity": weights.identity, "library": known.identity}
     lemmas = retriever(known, weights)

@@ -38,7 +38,7 @@ def search(
     if resume:  # before a Lean with other modules is set up
         check_resumed(out, {"modules": list(modules)})
     told = followed(config.follow, [t.name for t in index.theorems]) if config.follow else None
-    assembled = assemble(config, modules, config.nodes, watcher.warn)
+    assembled = assemble(config, modules, config.nodes, watcher.warn, out if resume else None)
     if told is not None:
         assembled = following(assembled, told)
     origin: Origin = "noise" if config.noise else "search"

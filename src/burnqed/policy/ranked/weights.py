@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,11 @@ class Weights:
             if one.name != _NEWER or table.any():
                 digest.update(table.tobytes())
         return digest.hexdigest()[:16]
+
+    @property
+    def costless(self) -> Weights:
+        """The same without costs, as rankers were before they knew any."""
+        return replace(self, cost=np.zeros_like(self.cost))
 
 
 def untrained() -> Weights:
