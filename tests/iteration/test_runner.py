@@ -355,6 +355,25 @@ def test_a_reset_moves_iterations_and_keeps_what_the_teacher_found(tmp_path: Pat
     assert not (place / "eval_results/baseline").exists()
 
 
+def test_a_reset_that_is_killed_leaves_nothing_that_looks_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("stages/iter_1/search-1.json", "checkpoints/llm/iter_1/x", "models/llm/iter_1/x",
+                 "outcomes/iter_1/search-1.json", "trajectories/iter_1/x"):  # fmt: skip
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("{}")
+    moved: list[str] = []
+    rename = Path.rename
+
+    def watched(path: Path, target: Path) -> Path:
+        moved.append(path.relative_to(tmp_path).parts[0])
+        return rename(path, target)
+
+    monkeypatch.setattr(Path, "rename", watched)
+    set_aside(tmp_path, 1)
+    assert moved == ["stages", "outcomes", "models", "checkpoints", "trajectories"]
+
+
 def test_what_was_reset_counts_as_never_begun(tmp_path: Path) -> None:
     def work(iteration: int, name: str) -> None:
         stage = Stage(iteration, name, LISTING.spec)

@@ -120,6 +120,24 @@ async def test_a_limit_of_its_own_is_not_the_efforts(heartbeats: int | None, ear
     assert found.tree.root.edges[0].early is early
 
 
+# `exact?` ends when a tenth of its heartbeats is left, and says only that it found nothing.
+@pytest.mark.parametrize(("heartbeats", "early"), [(None, False), (300, False), (451, True)])
+async def test_a_failure_near_the_limit_says_nothing(heartbeats: int | None, early: bool) -> None:
+    class Environment(FakeEnvironment):
+        async def apply_batch(self, *args: object, **kwargs: object) -> list[StepResult]:
+            return [Rejected("could not close the goal", "tactic", cost=Cost(0.1, heartbeats))]
+
+    theorem, policy = Theorem("t", Proposition("g")), ScriptedPolicy({}, {"exact?": -1.0})
+    one, more = [
+        await best_first(
+            theorem, Environment({"g": {}}), policy, None, Budget(nodes=nodes), settings=EFFORT
+        )
+        for nodes in (1, 9)
+    ]
+    assert (one.tree.root.edges[0].early, bool(failed_for_certain(one.tree))) == (early, not early)
+    assert [edge.result for edge in more.tree.root.edges][-1] == "rejected", "in the end it has all"
+
+
 needs = st.dictionaries(st.sampled_from("abcd"), st.sampled_from([100, 900]))
 
 

@@ -133,6 +133,18 @@ async def test_visits_are_parts_of_nodes() -> None:
     assert (soon.tree.proved, soon.nodes, len(calls)) == (True, 1, BUNCH + 1)
 
 
+async def test_what_was_dropped_while_nothing_wanted_it_comes_back() -> None:
+    """`t` is reached beside `s`, which fails; then alone, when `d` below it was dropped."""
+    script: Script = {
+        "root": {"both": ("t", "s"), "only": ("t",)},
+        "t": {"go": ("d",)}, "s": {"no": NO}, "d": {"end": ()},
+    }  # fmt: skip
+    said = {"both": -0.1, "go": -1.0, "no": -0.1, "only": -9.0, "end": -0.1}
+    found, calls = await search(script, Priced(said), bunch=1)
+    assert ("s", "no") in calls[:3], "before `d`"
+    assert tactics_of(script_of(found.tree)) == ["only", "go", "end"]
+
+
 async def test_more_candidates_are_asked_for_after_what_waits() -> None:
     script: Script = {"root": {"a": NO, "b": NO, "c": ()}}
     found, calls = await search(script, Priced({"a": -1, "b": -2, "c": -3}), candidates=2, bunch=1)

@@ -18,6 +18,7 @@ from burnqed.iteration.config import RANKER, Config, files_of
 from burnqed.iteration.curriculum import refuse_held_out, refuse_held_out_pairs
 from burnqed.iteration.directory import (
     COMMAND,
+    OUTCOMES,
     STAGES,
     is_taught,
     iteration_of,
@@ -178,8 +179,8 @@ def set_aside(run: Path, first: int) -> Path | None:
     records = [path for path in made if path.parent.name == STAGES]
     moved = [record for place in records for record in place.glob("*.json") if not _stays(record.stem)]
     others = [path for path in made if path not in records]
-    # An export that is there counts as made: it goes before the training that it is of.
-    moved += sorted(others, key=lambda path: "models" not in path.parts)
+    # What a process called done, and an export that is there, count as made: these go first.
+    moved += sorted(others, key=lambda path: (path.parent.name != OUTCOMES, "models" not in path.parts))
     if not moved:
         return None
     note_reset(run, first)

@@ -54,8 +54,8 @@ def run_stage(run: Path, stage: Stage, lock: int, watcher: Watcher, stopped: Sto
         write_record(run, stage, "done")
         watcher.ended(stage, "done", "it was there")
         return Ended("done")
+    (run / outcome_of(stage)).unlink(missing_ok=True)  # of a time before, and another specification
     publish(run / spec_of(stage), specification)
-    (run / outcome_of(stage)).unlink(missing_ok=True)  # of a time before
     note(run, stage, "begun")
     watcher.begun(stage, log)
     code = _process(run, stage, log, lock, watcher, stopped)

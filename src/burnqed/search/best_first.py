@@ -262,8 +262,9 @@ class _Search:
         for edge in edges:
             for child in edge.children:
                 target, logprob = child.node, node.logprob + edge.candidate.logprob
-                if target.waiting:
-                    again[target.id] = target  # perhaps wanted only now
+                if target.status is Status.EXPANDED:
+                    # Perhaps wanted only now: what is left below was dropped while nothing wanted it.
+                    again |= {one.id: one for one in self.tree.left_below(target)}
                 if target.status is not Status.OPEN:
                     # The scores below it build on its path when it was expanded. A later path may come
                     # from below: each turn of a loop of likely steps would improve the mean.

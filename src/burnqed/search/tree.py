@@ -200,6 +200,20 @@ class Tree:
         for this in again:  # settling a node settles those above it
             self._settle(this)
 
+    def left_below(self, node: Node) -> list[Node]:
+        """The nodes at which something is left to try: this one, and those below it."""
+        found: list[Node] = []
+        seen, todo = {node.id}, [node]
+        while todo:
+            this = todo.pop()
+            if this.status is Status.OPEN or this.waiting:
+                found.append(this)
+            for child in (child for edge in this.edges if not edge.dead for child in edge.children):
+                if child.node.id not in seen:
+                    seen.add(child.node.id)
+                    todo.append(child.node)
+        return found
+
     def worth_more(self, more: Collection[int]) -> list[Node]:
         """The nodes of `more`, which may have more candidates, that could help to prove the root.
 

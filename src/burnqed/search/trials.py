@@ -23,6 +23,7 @@ from burnqed.search.tree import EARLY, SPENT, Child, Edge, Node
 
 # Tactics sent to Lean at once. If one closes the node, those after its bunch are not run.
 BUNCH = 6
+_NEARLY = 0.85  # of a small effort: a failure so late says nothing
 _MAX_TROUBLE = 3  # tactics whose process was killed by something else
 _MAX_LOST = 10  # tactics that killed Lean in any way
 
@@ -130,6 +131,8 @@ class Trials:
                     self.lost_at = spent
                 why = f"{type(result).__name__}: {result}"
                 return Edge(node, candidate, "lost", why, (), True, when, spent)
+            case Rejected() if _gave_up(effort, cost):
+                return Edge(node, candidate, "timeout", EARLY, (), True, when, spent, cost, early=True)
             case Rejected(error, kind):
                 why = f"{kind}: {error}"
                 return Edge(node, candidate, "rejected", why, (), True, when, spent, cost)
@@ -158,6 +161,15 @@ def _stopped_by(effort: int | None, cost: Cost | None) -> bool:
     """Whether a tactic that heartbeats stopped was stopped by this limit, and not by one of its own."""
     spent = None if cost is None else cost.heartbeats
     return effort is not None and (spent is None or spent >= effort)
+
+
+def _gave_up(effort: int | None, cost: Cost | None) -> bool:
+    """Whether a tactic failed so near the limit that it may have ended because of it.
+
+    `exact?` ends when a tenth of its heartbeats is left, and says only that it found nothing.
+    """
+    spent = None if cost is None else cost.heartbeats
+    return effort is not None and spent is not None and spent >= _NEARLY * effort
 
 
 def _distinct(candidates: Sequence[Candidate]) -> list[Candidate]:
