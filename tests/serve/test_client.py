@@ -198,6 +198,41 @@ async def test_nobody_is_there() -> None:
     assert "nobody answers" in (await error_of("http://no-such-host.invalid:1")).message
 
 
+async def test_events_without_an_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    body = event(Begun()) * 3 + event(Answered(answer=FOUND))
+    monkeypatch.setattr("burnqed.serve.client._STREAM", len(body))
+    with other(200, body, Content_Type=STREAM) as url:
+        assert await asyncio.to_thread(ask, url) == FOUND
+    for more in (body, b": still there\n" * len(body)):
+        with other(200, more + body, Content_Type=STREAM) as url:
+            monkeypatch.setattr("burnqed.serve.client._STREAM", len(more) // 2)
+            error = await error_of(url)
+        assert isinstance(error, ServerError)
+        assert "its events have more than" in error.message
+
+
+@pytest.mark.parametrize(
+    ("url", "host", "port"),
+    [
+        ("https://[2001:db8::5:443]", "2001:db8::5:443", 443),
+        ("http://[2001:db8::5:443]", "2001:db8::5:443", 80),
+        ("https://[2001:db8::5]:8200/lean", "2001:db8::5", 8200),
+        ("https://there", "there", 443),
+    ],
+)
+def test_where_a_request_goes(monkeypatch: pytest.MonkeyPatch, url: str, host: str, port: int) -> None:
+    gone: list[tuple[str, int]] = []
+
+    def nobody(address: tuple[str, int], *_: Any, **__: Any) -> Any:
+        gone.append(address)
+        raise OSError("nobody")
+
+    monkeypatch.setattr("socket.create_connection", nobody)
+    with pytest.raises(ServerError, match="nobody answers"):
+        Client(url, None).health()
+    assert gone == [(host, port)]
+
+
 @pytest.mark.parametrize(
     "url",
     ["localhost:8200", "ftp://a", "http://", "http://a:b", "http://a:99999", "http://u:p@a", "http://a?b",
@@ -236,11 +271,32 @@ def test_answers_that_fit() -> None:
         ("", "no whole proof"),
         ("theorem qed_goal : 1 = 1 := by\n  sorry\n", "no whole proof"),
         ("theorem qed_goal : 2 = 2 := by\n  rfl\n", "another statement"),
-        ("axiom a : False\ntheorem qed_goal : 1 = 1 := by\n  rfl\n", "another statement"),
+        ("axiom a : False\ntheorem qed_goal : 1 = 1 := by\n  rfl\n", "would run code"),
+        ("def a := 1\ntheorem qed_goal : 1 = 1 := by\n  rfl\n", "another statement"),
+        ("theorem qed_goal : 1 = 1 := by rfl\n#eval 1\n", "would run code"),
+        ("theorem qed_goal : 1 = 1 := by run_tac pure ()\n", "would run code"),
+        ("theorem qed_goal : 1 = 1 := by\n  native_decide\n", "would run code"),
     ],
 )
 def test_no_proof_of_a_statement(proof: str | None, words: str) -> None:
     assert words in doubt(TASK, change(PROVED, proof=proof))
+
+
+@pytest.mark.parametrize("where", ["axioms", "axioms_seen"])
+def test_axioms_that_no_proof_may_use(where: str) -> None:
+    usual, more = ("propext", "Classical.choice", "Quot.sound"), ("propext", "sorryAx")
+    assert doubt(TASK, change(PROVED, **{where: usual})) == ""
+    assert "rests on sorryAx" in doubt(TASK, change(PROVED, **{where: more}))
+    for axioms in (usual, more):
+        holes = (HOLE, change(HOLE, **{where: axioms}))
+        assert bool(doubt(Task(TEXT), change(FILE, holes=holes))) == (axioms == more)
+
+
+@pytest.mark.parametrize("outcome", ["not_found", "failed", "refuted"])
+def test_a_proof_with_another_outcome(outcome: Any) -> None:
+    for task, answer in ((TASK, PROVED), (Task(TEXT), FILE)):
+        found = change(answer, outcome=outcome, negation_proof="decide")
+        assert f'it has a proof, and says "{outcome}"' in doubt(task, found)
 
 
 @pytest.mark.parametrize(

@@ -81,7 +81,7 @@ def test_another_tactic_was_tried_first() -> None:
     found = parting(side(), side({"p": {"exact hp": -3, "simp": -2}}))
     assert (found.kind, found.alike, found.here, found.there) == ("order", 1, 1, 1)
     assert told(found)[:4] == [
-        "The first state was expanded with the same tactics and outcomes.",
+        "The first visit was to the same state, with the same tactics and outcomes.",
         "They part at state 1.",
         "exact hp was tried before simp here, and after it there.",
         "Their log-probabilities are -1.000 and -2.000 here, -3.000 and -2.000 there.",
@@ -136,6 +136,77 @@ def test_what_was_not_tried_because_the_state_was_closed() -> None:
         "exact hq was tried there, and not here.",
         "Of the states that were expanded, 3 are in both trees, 1 only here and 0 only there.",
     ]
+
+
+def visits(*tactics: str) -> Side:
+    """A search whose root is visited till these were tried, the last of which closes it."""
+    first = side().row(0)
+    rows = [
+        replace(
+            first, tactic=tactic, seconds=float(at), children=(), error="",
+            outcome="closed" if at == len(tactics) else "timeout",
+        )
+        for at, tactic in enumerate(tactics, 1)
+    ]  # fmt: skip
+    return Side(side().record, rows)
+
+
+@pytest.mark.parametrize(
+    ("mine", "yours", "table", "words"),
+    [
+        (
+            ("a", "b", "a"), ("a", "b"),
+            [("a", 1, 1, False), ("b", 2, 2, True), ("a", 3, None, True)],
+            "b timed out here; there it closed the state.",
+        ),
+        (
+            ("a", "b", "a", "d"), ("a", "b", "c", "a", "d"),
+            [("a", 1, 1, False), ("b", 2, 2, False), ("c", None, 3, True), ("a", 3, 4, False),
+             ("d", 4, 5, False)],
+            "c was tried there, and not here.",
+        ),
+        (
+            ("a", "b", "a", "d"), ("a", "b", "d"),
+            [("a", 1, 1, False), ("b", 2, 2, False), ("a", 3, None, True), ("d", 4, 3, False)],
+            "a was tried again here, and not there.",
+        ),
+        (
+            ("a", "b", "a", "c", "d"), ("a", "b", "c", "a", "d"),
+            [("a", 1, 1, False), ("b", 2, 2, False), ("a", 3, 4, True), ("c", 4, 3, True),
+             ("d", 5, 5, False)],
+            "a was tried again before c here, and after it there.",
+        ),
+    ],
+)  # fmt: skip
+def test_a_tactic_is_tried_again_after_a_small_effort(
+    mine: Sequence[str],
+    yours: Sequence[str],
+    table: list[tuple[str, int | None, int | None, bool]],
+    words: str,
+) -> None:
+    def told_of(found: Parting, turned: bool = False) -> list[tuple[str, int | None, int | None, bool]]:
+        rows = []
+        for tactic in found.tactics:
+            one, other = (tried.place if tried else None for tried in (tactic.here, tactic.there))
+            name = "".join(text for _, text in tactic.tactic)
+            rows.append((name, *((other, one) if turned else (one, other)), tactic.differs))
+        return rows
+
+    here, there = visits(*mine), visits(*yours)
+    found, back = parting(here, there), parting(there, here)
+    assert told_of(found) == table
+    assert sorted(told_of(back, turned=True), key=str) == sorted(table, key=str)
+    assert words in told(found)
+
+
+def test_a_try_that_led_on_counts_whichever_it_was() -> None:
+    rows = [row for _, rows in side().expansions for row in rows]
+    first = next(row for row in rows if row.tactic == "constructor")
+    stopped = replace(first, seconds=0.0, outcome="timeout", children=())
+    whole = Side(side().record, rows)
+    for again in ([stopped, *rows], [*rows, stopped]):
+        found = parting(Side(side().record, again), whole)
+        assert found.pairs == [(node, node) for node in range(4)]
 
 
 @pytest.mark.parametrize(
@@ -213,7 +284,7 @@ def test_one_search_was_over() -> None:
     found = parting(side(nodes=2), side())
     assert (found.kind, found.alike, found.here, found.there) == ("end", 2, None, 2)
     assert told(found) == [
-        "The first 2 states were expanded with the same tactics and outcomes.",
+        "The first 2 visits were to the same states, with the same tactics and outcomes.",
         "Then the search here was over: it found no proof (nodes). The other went on with state 2.",
         "Of the states that were expanded, 2 are in both trees, 0 only here and 1 only there.",
     ]

@@ -32,6 +32,7 @@ _SILENCE = 60.0  # a stream says every 10 s that it is still there
 _CANCEL = 15.0  # a job that is cancelled is answered once its Lean is free
 _PART = 2**20  # bytes of an answer that is no stream
 _LINE = 64 * 2**20  # bytes of one event
+_STREAM = 2**30  # bytes of all events
 _JOB = re.compile(r".*(/jobs/[A-Za-z0-9_-]+)")
 _ABSENT = "is `burn-qed serve prove` running there, and the address right?"
 _NOT_ONE = "give the address that `burn-qed serve prove` printed when it started"
@@ -118,6 +119,7 @@ class Client:
     def _events(self, response: HTTPResponse) -> Iterator[JobEvent]:
         if (response.getheader("Content-Type") or "").partition(";")[0] != "text/event-stream":
             raise self._no_prover("its answer to a proof is no stream of events")
+        left = _STREAM
         while True:
             try:
                 line = response.readline(_LINE)
@@ -125,6 +127,11 @@ class Client:
                 raise self._gone(_said(error)) from error
             if not line:
                 return
+            left -= len(line)
+            if left < 0:
+                raise ServerError(
+                    f"{self.url}: its events have more than {_STREAM:,} bytes", hint=_LOST
+                )
             if line.startswith(b"data:"):
                 yield self._decoded(line.removeprefix(b"data:"), JobEvent)
 
@@ -203,7 +210,7 @@ class Client:
             raise self._no_prover(f"{error}") from error
 
 
-def _parts_of(url: str) -> tuple[str, str, int | None, str]:
+def _parts_of(url: str) -> tuple[str, str, int, str]:
     """Scheme, host, port and path of a server. Raises `InputError` if no request could go there."""
     try:
         parts = urlsplit(url)
@@ -211,6 +218,8 @@ def _parts_of(url: str) -> tuple[str, str, int | None, str]:
         more = parts.query or parts.fragment or parts.username is not None
         plain = url.isascii() and url.isprintable() and " " not in url
         if host and port != 0 and parts.scheme in ("http", "https") and plain and not more:
+            # Without a port, `http.client` would look for one in an IPv6 address.
+            port = port or (443 if parts.scheme == "https" else 80)
             return parts.scheme, host, port, parts.path.rstrip("/")
     except ValueError:
         pass

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 import re
 
+from burnqed.lean.rules import ALLOWED_AXIOMS
 from burnqed.lean.statement import header, split_header
 from burnqed.lean.strangers import first_danger
 from burnqed.lean.tokens import tokenize
 from burnqed.prover.task import Task
-from burnqed.serve.answers import ProveAnswer
+from burnqed.serve.answers import HoleAnswer, ProveAnswer
 
 _RAISED = re.compile(r"set_option maxHeartbeats [0-9]+ in\s")
 
@@ -27,6 +28,8 @@ def doubt(task: Task, answer: ProveAnswer) -> str:
         return 'it says "false", and has no proof of the negation'
     if answer.outcome == "proved":
         return _unproved(task, answer)
+    if answer.proof is not None:
+        return f'it has a proof, and says "{answer.outcome}"'
     return ""
 
 
@@ -34,7 +37,12 @@ def _unproved(task: Task, answer: ProveAnswer) -> str:
     proof = answer.proof or ""
     if not proof or any(token.text in ("sorry", "admit") for token in tokenize(proof)):
         return 'it says "proved", and has no whole proof'
+    odd = sorted(_axioms(answer) - ALLOWED_AXIOMS)
+    if odd:
+        return f'it says "proved", and its proof rests on {odd[0]:.100}'
     if not task.has_holes:
+        if first_danger(proof):
+            return "its proof would run code"
         claim = _plain(header(task.theorem.statement))
         if _plain(_RAISED.sub("", proof, count=1)).startswith(f"{claim} := by "):
             return ""
@@ -43,6 +51,11 @@ def _unproved(task: Task, answer: ProveAnswer) -> str:
     if not answer.holes or not judged or answer.refused or proof != answer.draft:
         return 'it says "proved", and its judge did not accept every theorem'
     return ""
+
+
+def _axioms(answer: ProveAnswer) -> set[str]:
+    every: list[ProveAnswer | HoleAnswer] = [answer, *answer.holes]
+    return {axiom for one in every for axiom in (*(one.axioms or ()), *one.axioms_seen)}
 
 
 def _filled(text: str, draft: str) -> bool:

@@ -1,12 +1,14 @@
 """Where two searches for one theorem part, and why.
 
-Both are followed state by state, in the order in which they were expanded, while they do the same: the
-same state, the same tactics in the same order, the same outcomes. The first difference is where they
-part. *Here* is the search that is looked at, *there* the one that it is compared with.
+Both are followed visit by visit while they do the same: the same state, the same tactics in the same
+order, the same outcomes. The first difference is where they part. A state may be visited several times,
+and a tactic may be tried there again. *Here* is the search that is looked at, *there* the one that it
+is compared with.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from itertools import zip_longest
@@ -16,7 +18,7 @@ from burnqed.lean.highlight import Piece, coloured
 from burnqed.search.shown import number
 from burnqed.trajectories.schema import StepRow
 from burnqed.web import reasons
-from burnqed.web.reasons import Sentence, said
+from burnqed.web.reasons import Sentence, Try, said
 from burnqed.web.sides import Choice, Pairs, Side, choice_of
 
 # What differs first: the theorem's first state, the state that was expanded, a tactic's place, a tactic
@@ -50,7 +52,7 @@ class Parting:
     """`here` and `there` are the nodes where they part, `pairs` the nodes that are the same state."""
 
     kind: Kind
-    alike: int  # expansions before it
+    alike: int  # visits before it
     here: int | None
     there: int | None
     why: list[Sentence]
@@ -79,8 +81,10 @@ def _where(found: Parting) -> list[Sentence]:
         return []
     told = []
     if found.alike:
-        states = "state was" if found.alike == 1 else f"{found.alike} states were"
-        told = [said(f"The first {states} expanded with the same tactics and outcomes.")]
+        visits = "visit was to the same state"
+        if found.alike > 1:
+            visits = f"{found.alike} visits were to the same states"
+        told = [said(f"The first {visits}, with the same tactics and outcomes.")]
     if found.kind in ("order", "tactic", "outcome"):
         also = "" if found.here == found.there else f" here, which is state {found.there} there"
         told.append(said(f"They part at state {found.here}{also}."))
@@ -96,14 +100,14 @@ def _first_difference(here: Side, there: Side, pairs: Pairs) -> Parting:
                 why = [said("They begin with different goals: two theorems have this name.")]
                 return Parting("theorem", alike, one, other, why)
             return _another_state(alike, one, other, here, there, pairs)
-        for mine, yours in zip_longest(tried, others):
+        for place, (mine, yours) in enumerate(zip_longest(tried, others)):
             if mine and yours and mine.tactic == yours.tactic:
                 if _same_outcome(mine, yours, pairs):
                     continue
                 kind: Kind = "outcome"
                 why = reasons.another_outcome(mine, yours)
             else:
-                kind, why = _another_tactic(mine, yours, tried, others)
+                kind, why = _another_tactic(place, tried, others)
             return Parting(kind, alike, one, other, why, _beside(tried, others, pairs))
     return _no_difference(here, there)
 
@@ -113,37 +117,46 @@ def _same_outcome(mine: StepRow, yours: StepRow, pairs: Pairs) -> bool:
 
 
 def _another_tactic(
-    mine: StepRow | None, yours: StepRow | None, tried: Sequence[StepRow], others: Sequence[StepRow]
+    place: int, tried: Sequence[StepRow], others: Sequence[StepRow]
 ) -> tuple[Kind, list[Sentence]]:
-    here = {row.tactic: row for row in tried}
-    there = {row.tactic: row for row in others}
-    if mine and yours and mine.tactic in there and yours.tactic in here:
-        return "order", reasons.another_order(mine.tactic, yours.tactic, here, there)
+    here, there = _tries(tried), _tries(others)
+    mine, yours = list(here)[place : place + 1], list(there)[place : place + 1]
+    if mine and yours and mine[0] in there and yours[0] in here:
+        return "order", reasons.another_order(mine[0], yours[0], here, there)
     why = []
-    if mine and mine.tactic not in there:
-        why += reasons.missing(mine.tactic, others, "here", "there")
-    if yours and yours.tactic not in here:
-        why += reasons.missing(yours.tactic, tried, "there", "here")
+    if mine and mine[0] not in there:
+        why += reasons.missing(mine[0], others, "here", "there")
+    if yours and yours[0] not in here:
+        why += reasons.missing(yours[0], tried, "there", "here")
     return "tactic", why
 
 
 def _beside(tried: Sequence[StepRow], others: Sequence[StepRow], pairs: Pairs) -> list[Tactic]:
     """All that was tried at a state, in the order of here; the rest of there stands where it was."""
-    here = {row.tactic: (place, row) for place, row in enumerate(tried, 1)}
-    there = {row.tactic: (place, row) for place, row in enumerate(others, 1)}
+    here, there = _tries(tried), _tries(others)
     order = list(here)
-    for place, row in enumerate(others):
-        if row.tactic not in here:
-            before = others[place - 1].tactic if place else None
-            order.insert(order.index(before) + 1 if before else 0, row.tactic)
-    both = [row.tactic for row in tried if row.tactic in there]
-    moved = {one for one, other in zip(both, filter(here.get, there), strict=True) if one != other}
+    before: Try | None = None
+    for one in there:
+        if one not in here:
+            order.insert(order.index(before) + 1 if before else 0, one)
+        before = one
+    moved = {a for a, b in zip(filter(there.get, here), filter(here.get, there), strict=True) if a != b}
     found = []
-    for tactic in order:
-        mine, yours = here.get(tactic), there.get(tactic)
+    for one in order:
+        mine, yours = here.get(one), there.get(one)
         same = mine and yours and _same_outcome(mine[1], yours[1], pairs)
-        differs = not same or tactic in moved
-        found.append(Tactic(coloured(tactic), _tried(mine), _tried(yours), differs))
+        differs = not same or one in moved
+        found.append(Tactic(coloured(one[0]), _tried(mine), _tried(yours), differs))
+    return found
+
+
+def _tries(rows: Sequence[StepRow]) -> dict[Try, tuple[int, StepRow]]:
+    """What was tried at a state, in its order, with its place."""
+    before = Counter[str]()
+    found = {}
+    for place, row in enumerate(rows, 1):
+        found[row.tactic, before[row.tactic]] = place, row
+        before[row.tactic] += 1
     return found
 
 

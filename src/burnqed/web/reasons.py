@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from burnqed.lean.highlight import Piece
 from burnqed.trajectories.schema import StepRow
 from burnqed.web.sides import Choice, Side
 
 Sentence = list[Piece]  # pieces of the kind "code" are tactics
+Try = tuple[str, int]  # a tactic, and how often it was tried before in the same visit
 
 _LONGEST = 80  # characters of a tactic in a sentence
 _CLOSE = 1e-9  # log-probabilities nearer to each other are the same
@@ -27,11 +28,15 @@ def another_outcome(mine: StepRow, yours: StepRow) -> list[Sentence]:
 
 
 def another_order(
-    first: str, second: str, here: dict[str, StepRow], there: dict[str, StepRow]
+    first: Try,
+    second: Try,
+    here: Mapping[Try, tuple[int, StepRow]],
+    there: Mapping[Try, tuple[int, StepRow]],
 ) -> list[Sentence]:
     """Both searches tried both tactics."""
-    why = [said(_code(first), " was tried before ", _code(second), " here, and after it there.")]
-    a, b, c, d = (side[tactic].logprob for side in (here, there) for tactic in (first, second))
+    before = f" was {_tried(first)} before "
+    why = [said(_code(first[0]), before, _code(second[0]), " here, and after it there.")]
+    a, b, c, d = (side[one][1].logprob for side in (here, there) for one in (first, second))
     if abs(a - b) < _CLOSE and abs(c - d) < _CLOSE:
         told = "Both are equally likely, here and there: the order among such is the policy's own."
     else:
@@ -39,14 +44,18 @@ def another_order(
     return [*why, said(told)]
 
 
-def missing(tactic: str, others: Sequence[StepRow], where: str, absent: str) -> list[Sentence]:
+def missing(one: Try, others: Sequence[StepRow], where: str, absent: str) -> list[Sentence]:
     """Only one of the searches tried a tactic. `others` are what the other one tried."""
-    told = said(_code(tactic), f" was tried {where}, and not {absent}.")
+    told = said(_code(one[0]), f" was {_tried(one)} {where}, and not {absent}.")
     closed = next((row.tactic for row in others if row.outcome == "closed"), None)
     if closed is None:
         return [told]
     why = " closed the state, and what would have come after it was not tried."
     return [told, said(f"{absent.capitalize()} ", _code(closed), why)]
+
+
+def _tried(one: Try) -> str:
+    return "tried again" if one[1] else "tried"
 
 
 def _became(row: StepRow) -> str:

@@ -12,7 +12,7 @@ from burnqed.search.shown import line_of
 from burnqed.trajectories.schema import StepRow, TheoremRecord
 from burnqed.web.tree import figures, goals_of
 
-Expansion = tuple[int, list[StepRow]]  # a node, and what was tried at it
+Expansion = tuple[int, list[StepRow]]  # a visit: a node, and what was tried at it
 
 
 class Side:
@@ -24,7 +24,9 @@ class Side:
         self.tried: dict[int, dict[str, StepRow]] = {}
         self._ways: dict[int, StepRow] = {}  # the first step that led to a node
         for row in rows:
-            self.tried.setdefault(row.node, {}).setdefault(row.tactic, row)
+            tried = self.tried.setdefault(row.node, {})
+            if row.tactic not in tried or row.children:  # of several tries, the one that led on
+                tried[row.tactic] = row
             for child in row.children:
                 self._ways.setdefault(child, row)
         self.states = {node: renumbered(self.row(node).state) for node in self.tried}
@@ -40,7 +42,7 @@ class Side:
         return figures(node, self.row(node) if node in self.tried else None, self._ways.get(node))
 
     def when(self, node: int) -> int | None:
-        """The number of the expansion of a node, from 1."""
+        """The number of the first visit to a node, from 1."""
         return next((n for n, (one, _) in enumerate(self.expansions, 1) if one == node), None)
 
 
