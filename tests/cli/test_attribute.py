@@ -16,7 +16,7 @@ from burnqed.core.runs import read_manifest
 from burnqed.evaluation.attribution import ARMS, RULE, attributed
 from burnqed.evaluation.results import read_result
 from burnqed.iteration.arms import Config, attribute, read_settings
-from burnqed.prover.trainers import train_policy
+from burnqed.prover.trainers import train_joint, train_policy, train_value
 from burnqed.value.saved import read_head
 from tests.cli.in_process import burn_qed
 from tests.training.samples import Watcher, pairs, write_jsonl
@@ -179,6 +179,58 @@ def test_what_is_wrong_is_told_before_anything_is_made(
     given = [str(place / one) if (place / one).exists() else one for one in options]
     assert problem in burn_qed(*words(place, out, *given), code=2).stderr
     assert not out.exists()
+
+
+@pytest.fixture(scope="module")
+def other(place: Path) -> Path:
+    """Another policy, with a head on it and a joint training that went on from it; and one on words."""
+    here, runs = place / "other", place / "run"
+    small: dict[str, Any] = {"steps": 1, "max_length": 128, "tactic_tokens": 32}
+    train_policy(place / "pairs.jsonl", here / "nano", base="nano", matched=0, batch=4, seed=1, **small)
+    for name, model in (("head", str(here / "nano")), ("words", "words")):
+        train_value(runs, model, here / name, folds=1, steps=1, val_share=0.3)
+    train_joint(
+        place / "pairs.jsonl", runs, here / "joint", base=str(here / "nano"), val_share=0.3, rank=4,
+        batch=2, positives=2, least_distance=0.0, steps=1,
+    )  # fmt: skip
+    return here
+
+
+@pytest.mark.parametrize(
+    ("option", "given", "began"),
+    [("--value", "head", "nano"), ("--value", "words", "words"), ("--joint", "joint", "nano")],
+)
+def test_what_was_trained_on_another_model_is_no_arm(
+    place: Path, other: Path, tmp_path: Path, option: str, given: str, began: str
+) -> None:
+    out = tmp_path / "out"
+    said = " ".join(burn_qed(*words(place, out, option, str(other / given)), code=2).stderr.split())
+    assert f"{other / given} was trained on" in said
+    assert began in said.split("was trained on")[1].split("--model is")[0]
+    assert f"--model is {place / 'nano'} (" in said
+    assert not out.exists()
+
+
+def test_another_model_does_not_go_on_with_an_attribution(
+    place: Path, other: Path, tmp_path: Path
+) -> None:
+    out, runs = tmp_path / "out", [place / "run"]
+
+    def stopped(model: Path, *, resume: bool = False, **given: Path) -> None:
+        assert attribute(
+            str(place / "few.json"), model, [place / "pairs.jsonl"], runs, out, **given,
+            config=place / "settings.toml", watcher=Watcher(stop_after=1), resume=resume,
+        ) is None  # fmt: skip
+
+    given = other / "head"
+    stopped(other / "nano", value=given)
+    stopped(other / "nano", value=given, resume=True)
+    with pytest.raises(
+        InputError, match=r"identities\.model was '\w+', now '\w+'.*identities.head was"
+    ):
+        stopped(place / "nano", resume=True)
+    with pytest.raises(InputError, match=r"identities\.joint was None, now '\w+'"):
+        stopped(other / "nano", value=given, joint=other / "joint", resume=True)
 
 
 def test_there_are_settings_without_a_file(tmp_path: Path) -> None:

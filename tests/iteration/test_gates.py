@@ -110,6 +110,19 @@ def test_a_policy_has_to_beat_counting_tokens() -> None:
     assert "policy" not in gates(iteration(BASELINE, 5), iteration(0, 6))
 
 
+def test_a_policy_that_is_trained_with_its_value_model_has_to_as_well() -> None:
+    def gate(loss: float) -> Gate:
+        both = head() | {"stopped": "steps", "best_val_loss": loss, "baseline_val_loss": 3.0}
+        one = iteration(1, 6, policy=both, value=both)
+        return gates(iteration(BASELINE, 5), iteration(0, 6), one)["policy"]
+
+    assert (gate(1.4).verdict, gate(3.5).verdict) == ("pass", "warn")
+    assert "result.json in checkpoints/joint:" in gate(3.5).hint
+    alone = {"best_val_loss": 3.5, "baseline_val_loss": 3.0}
+    turn = iteration(1, 6, policy=alone, value=head())
+    assert "checkpoints/llm:" in gates(iteration(BASELINE, 5), iteration(0, 6), turn)["policy"].hint
+
+
 def test_the_arm_that_counts_is_chosen_by_the_verdict_and_not_by_the_score() -> None:
     arms = Evaluated(evaluation(10), evaluation(20))
     assert as_used(Iteration(1, value={"verdict": "no better"}), arms) is arms.without

@@ -295,14 +295,19 @@ def test_theorems_that_any_policy_has_learnt_from_do_not_measure() -> None:
 
 
 def test_theorems_that_any_policy_has_learnt_from_do_not_judge_a_head_on_its_hidden_states() -> None:
-    def share(config: Config) -> float:
-        spec = at(walk(config, 1), 1, "value").spec
-        assert isinstance(spec, TrainValue)
+    def share(config: Config, *key: Any) -> float:
+        spec = at(walk(config, 2), *key).spec
+        assert isinstance(spec, TrainValue | TrainJoint)
         return spec.config.policy_val_share
 
     wide = replace(TOGETHER, data=Data(val_share=0.5))
-    assert share(wide) == 0.5
-    assert share(replace(wide, value=Value(model="words"))) == 0.0
+    assert share(wide, 1, "value") == 0.5
+    words = replace(wide, value=Value(model="words"), joint=Joint())
+    assert share(words, 1, "value") == 0.0
+    assert (share(TOGETHER, 2, "joint"), share(wide, 2, "joint")) == (0.1, 0.4)
+    with_file = replace(PolicySettings(), val=(Path("mine.jsonl"),))
+    learnt = replace(TOGETHER, policy=Policy(base="smollm2", training=with_file))
+    assert share(learnt, 2, "joint") == 0.0
 
 
 def test_nothing_is_measured_where_nobody_asks_and_where_there_is_no_backbone() -> None:

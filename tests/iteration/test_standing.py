@@ -3,20 +3,25 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.training.searches import write_searches
 
 from burnqed.core.errors import InputError
 from burnqed.iteration import rounds
 from burnqed.iteration.config import Config
-from burnqed.iteration.directory import freeze, write_record
-from burnqed.iteration.made import JOINT, VALUE
+from burnqed.iteration.directory import freeze, locked, read_done, write_record
+from burnqed.iteration.made import JOINT, VALUE, value_training
 from burnqed.iteration.plan import due
+from burnqed.iteration.runner import run_stage
 from burnqed.iteration.sections import Embeddings, Eval, Joint, Theorems, Value
-from burnqed.iteration.specs import Search
-from burnqed.iteration.standing import read_standing
+from burnqed.iteration.specs import Search, Stage, TrainValue
+from burnqed.iteration.standing import read_standing, read_value
+from burnqed.prover.config import EncoderConfig
+from burnqed.training.settings import ValueTraining
 
 SEEN = {"encoders": [
     {"centroid_l2": distance, "probe": 0.9, "states": 90, "theorems": 30, "encoder": {"width": 64}}
@@ -79,4 +84,36 @@ def test_figures_that_are_damaged_are_named(tmp_path: Path) -> None:
     (tmp_path / "embeddings/iter_1/embeddings.json").write_text("{")
     with pytest.raises(InputError, match=r"cannot read .*iter_1/embeddings\.json") as caught:
         read_standing(tmp_path, asked)
-    assert "the stage embeddings wrote it; remove its record" in (caught.value.hint or "")
+    assert "remove it, stages/iter_1/embeddings.json and outcomes/iter_1/emb" in caught.value.hint
+
+
+class Onlooker:
+    def begun(self, stage: Stage, log: Path) -> None: ...
+
+    def looked(self, stage: Stage, last_line: str) -> None: ...
+
+    def ended(self, stage: Stage, how: str, why: str) -> None: ...
+
+
+def test_a_stage_whose_result_is_damaged_is_done_again_as_the_hint_says(tmp_path: Path) -> None:
+    write_searches(tmp_path / "searches", range(30))
+    asked = ValueTraining(data=(Path("searches"),), model="words", folds=2, steps=2)
+    spec = TrainValue(config=asked, encoding=EncoderConfig(), out=Path(value_training(1)))
+    stage = Stage(1, VALUE, spec)
+
+    def train() -> None:
+        with locked(tmp_path, lambda _: None) as lock:
+            run_stage(tmp_path, stage, lock, Onlooker(), lambda: None)
+
+    train()
+    before = read_value(tmp_path, 1, read_done(tmp_path))
+    assert before is not None
+    result = tmp_path / value_training(1) / "result.json"
+    result.write_text("{")
+    with pytest.raises(InputError, match="cannot read") as caught:
+        read_value(tmp_path, 1, read_done(tmp_path))
+    result.unlink()
+    for named in re.findall(r"\S+\.json", caught.value.hint):
+        (tmp_path / named).unlink()
+    train()
+    assert read_value(tmp_path, 1, read_done(tmp_path)) == before

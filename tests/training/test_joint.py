@@ -11,6 +11,7 @@ import pytest
 import torch
 
 from burnqed.core.errors import InfrastructureError, InputError
+from burnqed.data.splits import split_of
 from burnqed.policy.models.load import load
 from burnqed.policy.prompt import Example, PromptSettings
 from burnqed.training import trial
@@ -122,6 +123,7 @@ def test_both_learn_and_are_left_as_a_search_takes_them(
     result = run(asked, out)
     assert result["stopped"] == "steps"
     assert result["best_val_loss"] < 0.7 * result["first_val_loss"]
+    assert result["best_val_loss"] < result["baseline_val_loss"], "which has no network"
     assert result["best_val_rank1"] > 0.9 > result["first_val_rank1"]
     assert (result["verdict"], result["test_logprob_rank1"] < 0.7) == ("better", True)
     # The verdict is about both as they lie there, and a search takes them by the same name.
@@ -177,6 +179,22 @@ def test_no_theorem_that_judges_is_in_either_stream(tmp_path: Path, inputs: Path
     assert result["train_examples"] == 120 - held
     judged = sum(is_validation(name(number), 0.3) for number in range(60))
     assert 0 < judged == result["val_theorems"] + result["test_theorems"]
+
+
+def test_theorems_that_the_base_has_learnt_from_choose_and_do_not_judge(
+    tmp_path: Path, inputs: Path
+) -> None:
+    asked = replace(job(inputs, steps=1), mixture=Mixture(val_share=0.5))
+    plain = run(asked, tmp_path / "plain")
+    result = run(replace(asked, policy_val_share=0.3), tmp_path / "out")
+    half = {n for n in map(name, range(60)) if split_of(f"judges {n}", (0.0, 0.5, 0.5)) == "test"}
+    judge = {n for n in half if is_validation(n, 0.3)}
+    assert plain["test_theorems"] == sum(is_validation(n, 0.5) for n in half) > len(judge)
+    assert result["test_theorems"] == len(judge) > 2
+    whole = ("val_theorems", "test_theorems")
+    assert sum(result[key] for key in whole) == sum(plain[key] for key in whole)
+    with pytest.raises(InputError, match=r"policy_val_share was 0\.3, now None"):
+        run(asked, tmp_path / "out", resume=True)
 
 
 # ------------------------------------------------------------------------------------- red lines

@@ -21,7 +21,7 @@ from msgspec.structs import asdict as settings
 from burnqed.core.config import AtLeast1, about, as_content, overridden, read_toml, sections, validated
 from burnqed.core.errors import ConfigError, InputError
 from burnqed.core.files import publish, read_object
-from burnqed.core.runs import check_out, command_of, open_run, read_manifest, shown_by
+from burnqed.core.runs import PLACES, check_out, command_of, open_run, read_manifest, shown_by
 from burnqed.core.watching import Quiet, Watcher
 from burnqed.data.index import TheoremIndex
 from burnqed.evaluation.attribution import Attribution, attributed
@@ -40,8 +40,8 @@ from burnqed.prover import sets
 from burnqed.prover.config import EncoderConfig, EvalConfig
 from burnqed.prover.evaluating import Stopped, evaluate
 from burnqed.prover.loops import outside
-from burnqed.prover.training import train_joint, train_value
-from burnqed.training.plans import VALUE_VAL_SHARE
+from burnqed.prover.training import base_identity, encoder_identity, train_joint, train_value
+from burnqed.training.plans import NANO, VALUE_VAL_SHARE
 from burnqed.training.settings import JointTraining, ValueTraining
 
 ATTRIBUTION = "attribution.json"
@@ -149,7 +149,7 @@ def _attribute(
     check_out(out)
     indexes = _indexes(given, config)
     _check_given(given, config)
-    _open(given, out, config, indexes, resume=resume)
+    _open(given, out, config, indexes, _identities(given), resume=resume)
     head, joint, refitted = given.value or out / HEAD_0, given.joint or out / JOINT, out / HEAD_1
     if not _train(given, out, config, watcher):
         return None
@@ -212,8 +212,45 @@ def _check_given(given: Given, config: Config) -> None:
         )
 
 
+def _identities(given: Given) -> dict[str, str | None]:
+    """What the policy and the trainings that are given are, by their files.
+
+    A head on another model, or a joint training that began elsewhere, is no arm of this policy.
+    """
+    model, head, joint = encoder_identity(given.model), None, None
+    from burnqed.value.saved import read_head  # it loads torch, which is there by now
+
+    if given.value is not None:
+        saved = read_head(given.value)
+        _refuse_other(given.value, saved.source, saved.encoder.model, given.model, model)
+        head = saved.identity
+    if given.joint is not None:
+        had = read_manifest(given.joint)
+        begun, at = had.get("base_identity", NANO), had.get(PLACES, {}).get("base", "")
+        _refuse_other(given.joint, at, begun, given.model, base_identity(given.model))
+        joint = read_head(given.joint).identity  # which has the name of the policy beside it
+    return {"model": model, "head": head, "joint": joint}
+
+
+def _refuse_other(training: Path, had: str, identity: str, model: str, own: str) -> None:
+    """Unless it was trained on this very model. Words, and random weights, are at no place."""
+    if identity == own:
+        return
+    named = f"{had} ({identity[:12]}…)" if had else identity
+    raise InputError(
+        f"{training} was trained on {named}, and --model is {model} ({own[:12]}…)",
+        hint="give the one that was trained on --model, or leave it out, and it is trained",
+    )
+
+
 def _open(
-    given: Given, out: Path, config: Config, indexes: Mapping[str, TheoremIndex], *, resume: bool
+    given: Given,
+    out: Path,
+    config: Config,
+    indexes: Mapping[str, TheoremIndex],
+    identities: Mapping[str, str | None],
+    *,
+    resume: bool,
 ) -> None:
     """Settings and sets of the first time hold: trainings and evaluations check their own inputs."""
     content = as_content(config)
@@ -222,7 +259,7 @@ def _open(
     asked = {
         "command": "attribute", **content,
         "sets": {name: index.checksum for name, index in indexes.items()},
-        "head_given": given.value is not None, "joint_given": given.joint is not None,
+        "identities": dict(identities),
         "version": version("burn-qed"),
     }  # fmt: skip
     places = {
@@ -258,8 +295,8 @@ def _train(given: Given, out: Path, config: Config, watcher: Watcher) -> bool:
     def both() -> bool:
         asked = JointTraining(
             **settings(config.joint.training), data=given.data, runs=given.runs, base=given.model,
-            val_share=heads.val_share, pooling=encoder["pooling"], layer=encoder["layer"],
-            seed=run.seed,
+            val_share=heads.val_share, policy_val_share=heads.policy_val_share,
+            pooling=encoder["pooling"], layer=encoder["layer"], seed=run.seed,
         )  # fmt: skip
         return train_joint(asked, out / JOINT, watcher, resume=True) is not None
 

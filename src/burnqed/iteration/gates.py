@@ -96,7 +96,9 @@ def _proves_something(one: Iteration) -> Gate:
 
 
 def _learnt(one: Iteration) -> list[Gate]:
-    """Whether training brought the policy below a baseline that has no network."""
+    """Whether training, alone or with a value model, brought the policy below a baseline that has no
+    network.
+    """
     result = one.policy or {}
     loss, plain = result.get("best_val_loss"), result.get("baseline_val_loss")
     if not isinstance(loss, float) or not isinstance(plain, float):
@@ -105,15 +107,20 @@ def _learnt(one: Iteration) -> list[Gate]:
     told = f"{loss:.3f} against {plain:.3f}, {result.get('train_examples', 0)} examples"
     if loss < plain:
         return [Gate("policy", rule, "pass", told)]
-    hint = "result.json in checkpoints/llm: more proofs, more epochs, or another learning rate"
+    place = "joint" if _is_joint(one) else "llm"
+    hint = f"result.json in checkpoints/{place}: more proofs, longer training, or another learning rate"
     return [Gate("policy", rule, "warn", told, hint)]
+
+
+def _is_joint(one: Iteration) -> bool:
+    return one.policy is not None and one.policy is one.value
 
 
 def _red_lines(one: Iteration, config: Config) -> list[Gate]:
     """Whether backbone and value model stand clear of the red lines, and what is done where not."""
     found = []
     ended = str((one.value or {}).get("stopped"))
-    if one.policy is not None and one.policy is one.value:
+    if one.value is not None and _is_joint(one):
         rule = "the policy and its value model are trained together to the last step"
         cut = ended in ("temperature", "collapse", "tactics")
         told = f"ended at step {one.value.get('steps')}: {ended}"

@@ -211,6 +211,7 @@ def _both(config: Config, iteration: int, done: Done, found: str) -> Stage:
         # A merged policy gets an adapter of its own, with room for two losses; that one goes on.
         base=f"{joint_training(before)}/best" if together else exported(before),
         val_share=config.value.val_share,
+        policy_val_share=_unlearnt(config, iteration),
         pooling=encoder["pooling"],
         layer=encoder["layer"],
     )

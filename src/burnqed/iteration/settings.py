@@ -69,8 +69,8 @@ else:
     )
     JointSettings = _table(
         "JointSettings", JointTraining,
-        {"data", "runs", "base", "extra_data", "extra_weight", "base_sample", "val_share", "nano_size",
-         "pooling", "layer", "seed"},
+        {"data", "runs", "base", "extra_data", "extra_weight", "base_sample", "val_share",
+         "policy_val_share", "nano_size", "pooling", "layer", "seed"},
         slower=True,
     )  # fmt: skip
     EncoderSettings = _table("EncoderSettings", EncoderConfig, {"device"})

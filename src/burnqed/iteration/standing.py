@@ -13,7 +13,7 @@ from typing import Any
 from burnqed.core.errors import InputError
 from burnqed.evaluation.results import RESULT
 from burnqed.iteration.config import Config
-from burnqed.iteration.directory import read_done
+from burnqed.iteration.directory import OUTCOMES, read_done, record_of
 from burnqed.iteration.made import (
     EMBEDDINGS,
     JOINT,
@@ -59,7 +59,9 @@ def read_made(path: Path, done: Done, key: tuple[int, str]) -> dict[str, Any] | 
         content: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         return content
     except (OSError, ValueError) as error:
+        record = record_of(Path(), *key)
+        outcome = Path(OUTCOMES, *record.parts[1:])
         raise InputError(
             f"cannot read {path}: {error}",
-            hint=f"the stage {key[1]} wrote it; remove its record in stages/ to have it done again",
+            hint=f"remove it, {record} and {outcome}, and the stage {key[1]} is done again",
         ) from error

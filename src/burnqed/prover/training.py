@@ -126,6 +126,28 @@ def train_value(
     return value.train_value(job, encoder, out, watcher, resume=resume)
 
 
+def encoder_identity(model: str) -> str:
+    """What an encoder's name calls this model, by what is in the model's files."""
+    need_libraries()
+    from burnqed.policy.models.load import load, written_identity
+    from burnqed.policy.models.names import ADAPTER, find, find_base
+
+    path = find(model)
+    if (path / ADAPTER).is_file():
+        return written_identity(path, encoder_identity(str(find_base(path)[1])))
+    if path.is_file() or not any(path.glob("*.safetensors")):  # GGUF, or no model
+        return load(model, "cpu").identity
+    return written_identity(path, "")
+
+
+def base_identity(model: str) -> str:
+    """What a training that goes on from this model calls it in its manifest."""
+    need_libraries("accelerate", "peft")
+    from burnqed.training.lora import find_model, identity
+
+    return identity(find_model(model))
+
+
 def _as(kind: Callable[..., T], given: msgspec.Struct, **own: Any) -> T:
     """A dataclass out of the settings that have its fields' names, and of its own."""
     names = {one.name for one in fields(kind)} & {*given.__struct_fields__}  # type: ignore[arg-type]

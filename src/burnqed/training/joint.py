@@ -24,6 +24,7 @@ from burnqed.core.watching import Watcher
 from burnqed.policy.models.load import load
 from burnqed.policy.models.names import BEST, POLICY, VALUE
 from burnqed.training import log
+from burnqed.training.baseline import baseline_loss
 from burnqed.training.checkpoints import RESULT, read_result, write_result
 from burnqed.training.given import (
     Given,
@@ -59,6 +60,7 @@ class Job(Given):
     runs: tuple[Path, ...] = ()  # of searches, for siblings
     conditioned: bool = True
     slower: bool = False  # siblings with longer proofs are negatives, too
+    policy_val_share: float = 0.0  # of the base's own training; 0: it learned from none of the theorems
     pooling: Pooling = "mean"
     layer: int = -1
     plan: JointPlan = field(default_factory=JointPlan)
@@ -84,8 +86,9 @@ def _train(
     chosen, asked, places = read_data(job, watcher)
     learnt = frozenset(pair.state for pair in chosen.train)
     siblings = read_siblings(
-        job.runs, job.mixture.val_share, watcher, slower=job.slower, flag="--runs", learnt=learnt
-    )
+        job.runs, job.mixture.val_share, watcher, slower=job.slower, flag="--runs", learnt=learnt,
+        unlearnt=job.policy_val_share,
+    )  # fmt: skip
     base, adapting, place = find_given_base(job)
     job = replace(job, adapting=adapting)
     asked |= _settings(job, siblings, accelerator)
@@ -125,6 +128,8 @@ def _settings(job: Job, siblings: Siblings, accelerator: Any) -> dict[str, Any]:
         "checksum": siblings.checksum,
         "conditioned": job.conditioned,
         "slower": job.slower,
+        # Trainings that had no such setting go on without it.
+        **({"policy_val_share": job.policy_val_share} if job.policy_val_share else {}),
         "pooling": job.pooling,
         "layer": job.layer,
         **asdict(job.plan),
@@ -196,6 +201,7 @@ def _result(
     parameters = list(loop.loaded.model.parameters())
     trained = [e for e in entries if e["kind"] == "train"]
     losses = [e["loss"] for e in trained][-_LAST:]
+    train, val = ready.train.examples, ready.val.examples
     watched = ("val_loss", "val_contrast_loss", "val_rank1", "centroid_l2", "distance", "probe")
     return {
         "stopped": loop.progress.ended,
@@ -216,8 +222,9 @@ def _result(
         "data": siblings.found.statistics,
         "states": len(rows.states),
         **siblings.split.counts,
-        "train_examples": len(ready.train.examples),
-        "val_examples": len(ready.val.examples),
+        "train_examples": len(train),
+        "val_examples": len(val),
+        "baseline_val_loss": baseline_loss(train, val, len(loop.loaded.tokenizer)) if val else None,
         "train_loss": sum(losses) / len(losses),
         **{f"first_{key}": evaluations[0][key] for key in watched},
         **{f"best_{key}": kept[key] for key in watched},

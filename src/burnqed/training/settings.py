@@ -38,6 +38,14 @@ AtLeast2 = Annotated[int, Meta(ge=2)]
 NotNegative = Annotated[float, Meta(ge=0)]
 Share = Annotated[float, Meta(ge=0, le=0.9)]
 Seed = Annotated[int, about("Same seed, same training.", STEPS)]
+PolicyShare = Annotated[
+    Share,
+    about(
+        "The --val-share that the policy was trained with before: only theorems that it did not learn "
+        "from judge. 0: any may judge.",
+        DATA,
+    ),
+]
 
 
 class PairsTraining(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -163,6 +171,7 @@ class JointTraining(PairsTraining, frozen=True, kw_only=True, forbid_unknown_fie
             DATA,
         ),
     ] = VALUE_VAL_SHARE
+    policy_val_share: PolicyShare = 0.0
     slower: Annotated[
         bool, about("Hold positives also against siblings whose proofs had more steps.", DATA)
     ] = False
@@ -251,14 +260,7 @@ class ValueTraining(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
         Annotated[float, Meta(ge=0.01, le=0.9)],
         about("Share of the theorems that are not trained on: they choose the best step.", DATA),
     ] = VALUE_VAL_SHARE
-    policy_val_share: Annotated[
-        Annotated[float, Meta(ge=0, le=0.9)],
-        about(
-            "The --val-share of --model's own training: only theorems that it did not learn from "
-            "judge. 0: all judge.",
-            DATA,
-        ),
-    ] = 0.0
+    policy_val_share: PolicyShare = 0.0
     folds: Annotated[
         Annotated[int, Meta(ge=1, le=20)],
         about(
