@@ -6,6 +6,7 @@ import os
 from collections.abc import AsyncIterator
 
 import pytest
+from hypothesis import settings
 
 from burnqed.lean.embedded.progress import Silent
 from burnqed.lean.pool import Pool
@@ -13,6 +14,11 @@ from burnqed.lean.process import LaunchSpec
 from burnqed.lean.toolchain import Toolchain, embedded
 
 pytest_plugins = ("tests.lanes",)
+
+# The same examples each time, so that a change fails or passes for what it changes. New ones are drawn
+# with `--hypothesis-profile=default`.
+settings.register_profile("same", derandomize=True)
+settings.load_profile("same")
 
 # A native Lean on the machine that runs the tests must not change what they test.
 os.environ["BURN_QED_TOOLCHAIN"] = "embedded"
