@@ -5,6 +5,7 @@
 MODEL is what `--model` takes. `--count` steps are drawn from FILE, each of another theorem while there
 are some. The loss is a mean over the tactic's tokens, with the one that ends it. Top-1 and top-8 count
 a step if the tactic is, character by character, the model's likeliest, or among its eight likeliest.
+A model that learned with lemmas in front of its states is shown them.
 A model that was not trained by burn-qed is asked in the format `--prompt`. Tokenizers differ, and with
 them the loss a token: the column `a step` compares models of several.
 """
@@ -24,6 +25,7 @@ from rich.table import Table
 from burnqed.policy.models.load import Loaded, load
 from burnqed.policy.prompt import FORMATS, SETTINGS
 from burnqed.training.batches import encode
+from burnqed.training.found_lemmas import pairs_with_lemmas
 from burnqed.training.loss import TacticLoss, evaluate
 from burnqed.training.match import match
 from burnqed.training.pairs import Pair, read_source
@@ -50,6 +52,8 @@ def asked(name: str, device: str, prompt: str) -> Loaded:
 
 
 def row(name: str, loaded: Loaded, pairs: Sequence[Pair]) -> tuple[str, ...]:
+    if loaded.settings.lemmas:
+        pairs = pairs_with_lemmas(pairs, loaded.settings.lemmas)
     encoded = encode(loaded.tokenizer, loaded.settings, pairs)
     matched = match(loaded, pairs)  # before the attention is replaced by that of packed rows
     accelerator = Accelerator(mixed_precision="no")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from burnqed.core.types import LibraryConstant, Theorem
 from burnqed.policy.informed import found_for
@@ -17,6 +18,14 @@ from burnqed.training.pairs import Chosen, Pair
 
 
 def with_found_lemmas(chosen: Chosen, count: int, on_one: Callable[[], None]) -> Chosen:
+    """What is trained and validated on, with `count` lemmas in front of each state."""
+    shown = partial(pairs_with_lemmas, count=count, on_one=on_one)
+    return replace(chosen, train=shown(chosen.train), val=shown(chosen.val))
+
+
+def pairs_with_lemmas(
+    pairs: Sequence[Pair], count: int, on_one: Callable[[], None] = lambda: None
+) -> tuple[Pair, ...]:
     """All pairs with `count` lemmas each, but those of theorems that this library cannot help.
 
     These are the ones that a data set gives of another library, such as Mathlib's. A theorem of the
@@ -24,16 +33,12 @@ def with_found_lemmas(chosen: Chosen, count: int, on_one: Callable[[], None]) ->
     """
     library = shipped()
     retriever = Retriever(library, load(find_ranker(CORE)), shared_words(library))
-
-    def shown(pairs: Sequence[Pair]) -> tuple[Pair, ...]:
-        found = []
-        for pair in pairs:
-            if pair.found or pair.theorem in library.places:
-                own = Theorem(pair.theorem, LibraryConstant(pair.theorem, "self"))
-                names = found_for(pair.state, retriever, count, library.forbidden(own))
-                pair = replace(pair, state=with_lemmas(pair.state, names))
-            found.append(pair)
-            on_one()
-        return tuple(found)
-
-    return replace(chosen, train=shown(chosen.train), val=shown(chosen.val))
+    found = []
+    for pair in pairs:
+        if pair.found or pair.theorem in library.places:
+            own = Theorem(pair.theorem, LibraryConstant(pair.theorem, "self"))
+            names = found_for(pair.state, retriever, count, library.forbidden(own))
+            pair = replace(pair, state=with_lemmas(pair.state, names))
+        found.append(pair)
+        on_one()
+    return tuple(found)
