@@ -14,6 +14,7 @@ from torch import Tensor
 from torch.nn import functional
 
 from burnqed.core.errors import SetupError
+from burnqed.policy.models.agreement import disagreement
 
 _NAME = "burn_qed_packed"
 
@@ -46,10 +47,9 @@ def pack(model: Any, longest: int) -> None:
         told = segments(starts, longest)
         together = _read(model, [*texts[0], *texts[1]], position_ids=positions, **told).logits[0]
     model.train(trained)
-    apart = float((_logprobs(together) - _logprobs(alone)).abs().max())
-    if not apart < (1e-3 if together.dtype == torch.float32 else 0.5):
+    if why := disagreement(together, alone):
         model.config._attn_implementation = plain
-        raise _refusal(model, f"log-probabilities differ by {apart:.2g}")
+        raise _refusal(model, why)
 
 
 def segments(starts: Tensor, longest: int) -> dict[str, Any]:
@@ -103,10 +103,6 @@ def _tokens_first(row: Tensor) -> Tensor:
 
 def _read(model: Any, text: list[int], **how: Any) -> Any:
     return model(torch.tensor([text], device=model.device), use_cache=False, **how)
-
-
-def _logprobs(logits: Tensor) -> Tensor:
-    return torch.log_softmax(logits.float(), -1)
 
 
 def _refusal(model: Any, why: str) -> SetupError:

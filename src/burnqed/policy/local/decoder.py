@@ -17,6 +17,7 @@ from torch import Tensor
 
 from burnqed.core.errors import InfrastructureError, SetupError
 from burnqed.policy.local.attention import Continuations, Prompts, grid
+from burnqed.policy.models.agreement import disagreement
 
 _NUMBERS = itertools.count()
 _GROWTH = 16  # own tokens for which room is made at once
@@ -120,21 +121,14 @@ class Decoder:
             after = run.step([prompt[-1] for prompt in tokens], [0, 1], None)
             for i, prompt in enumerate(tokens):
                 plain = self.model(torch.tensor([prompt], device=self.device)).logits[0]
-                apart = max(_apart(logits[i], plain[-2]), _apart(after[i], plain[-1]))
-                if not apart < (1e-3 if plain.dtype == torch.float32 else 0.5):
-                    raise self._refusal(f"log-probabilities differ by {apart:.2g}")
+                if why := disagreement(torch.stack([logits[i], after[i]]), plain[-2:]):
+                    raise self._refusal(why)
 
     def _refusal(self, why: str) -> SetupError:
         return SetupError(
             f"the attention of {type(self.model).__name__} is not one that samples can share: {why}",
             hint="serve it (vLLM, SGLang) and use --policy openai or --policy sglang",
         )
-
-
-def _apart(ours: Tensor, theirs: Tensor) -> float:
-    """The largest difference of two distributions' log-probabilities."""
-    difference = torch.log_softmax(ours.float(), -1) - torch.log_softmax(theirs.float(), -1)
-    return float(difference.abs().max())
 
 
 class Run:
