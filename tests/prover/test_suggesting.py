@@ -89,6 +89,8 @@ def test_each_suggestion_is_what_fill_writes(newline: str) -> None:
     assert len(second["edits"]) == 2, "the `by` goes to the line above"
     assert third["goals"] == ["goal 2", "goal 3"]
     assert fourth["edits"][0]["newText"] == "simp"
+    assert (second["tactics"], sixth["tactics"]) == ([["intro h", "exact h"]], [])
+    assert third["tactics"] == [["exact hp"], ["exact hq"]], "of each goal"
     for one in (second, third, fourth, fifth):
         assert not one["proved"], "its theorem may rest on one before it, or has another `sorry`"
         assert "with the suggestions for other" in one["reason"]

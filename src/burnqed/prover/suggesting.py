@@ -33,7 +33,8 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
     """What is suggested for one `sorry`. The edits belong together; there are none if nothing is.
 
     `proved`: the judge accepted the theorem around it, filled with these edits alone. If not, `reason`
-    says why: nothing was found, or the theorem has another `sorry`.
+    says why: nothing was found, or the theorem has another `sorry`. `tactics` are what was found for
+    each goal; a tactic may have several lines.
     """
 
     title: str
@@ -42,6 +43,7 @@ class Suggestion(msgspec.Struct, frozen=True, kw_only=True):
     goals: tuple[str, ...]
     proved: bool
     reason: str
+    tactics: tuple[tuple[str, ...], ...]
     edits: tuple[TextEdit, ...]
 
 
@@ -64,6 +66,7 @@ def _suggestion(
         goals=tuple(f.hole.goal for f in found),
         proved=not reason,
         reason=reason,
+        tactics=tuple(tuple(proof) for proof in proofs.values()),
         edits=tuple(TextEdit(_range(text, e.start, e.end), e.text) for e in edits),
     )
 

@@ -1,4 +1,4 @@
-"""`burn-qed lean install | info | bundle | clean`: the embedded Lean and other toolchains."""
+"""`burn-qed lean install | info | bundle | clean | tactic`: toolchains, and the tactic `qed?`."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ from burnqed.cli import tables
 from burnqed.cli.commands.lean_bundle import bundle_command
 from burnqed.cli.commands.lean_clean import clean_command
 from burnqed.cli.commands.lean_install import install_command
+from burnqed.cli.commands.lean_tactic import tactic_command
 from burnqed.cli.options import JsonOption
 from burnqed.core.cache import cache_root
 from burnqed.lean import installed
 
 app = typer.Typer(
-    no_args_is_help=True, help="Install Lean, show what is installed, bundle it, clean up."
+    no_args_is_help=True,
+    help="Install Lean, show what is installed, bundle it, clean up; a tactic for your own Lean.",
 )
 app.command("install")(install_command)
 
@@ -36,3 +38,4 @@ def info(as_json: JsonOption = False) -> None:
 
 app.command("clean")(clean_command)
 app.command("bundle")(bundle_command)
+app.command("tactic")(tactic_command)
