@@ -55,8 +55,14 @@ def test_a_statement() -> None:
     out = run(statement, code=0)
     assert out.stdout.startswith(f"theorem qed_goal : {statement} := by\n  ")
     assert out.stdout.endswith("\n")
-    assert out.stderr.startswith("proved: ")
-    assert out.stderr.endswith("; axioms: not known (library proofs not inspected)\n")
+    proved, time_spent, tactics = out.stderr.splitlines()
+    assert proved.startswith("proved: ")
+    assert proved.endswith("; axioms: not known (library proofs not inspected)")
+    assert re.fullmatch(r"time: (\w[\w ]+ \d+\.\d s(, |$))+", time_spent)
+    kind = r"\S+ \d+\.\d s \(\d+\)"
+    assert re.fullmatch(
+        rf"\d+ tactics? in \d+\.\d s of Lean, most for {kind}(, {kind}){{0,2}}", tactics
+    )
 
 
 @pytest.mark.lean
@@ -66,11 +72,17 @@ def test_a_theorem_and_what_stands_before_it() -> None:
     said = json.loads(out.stdout)
     assert out.stderr == ""
     assert {key: type(value) for key, value in said.items()} == {
-        "theorem": str, "outcome": str, "reason": str, "detail": str, "proof": str, "tactics": list,
-        "axioms": NoneType, "axioms_seen": list, "counterexample": NoneType,
-        "negation_proof": NoneType, "nodes": int, "states": int, "seconds": float,
-        "lean_seconds": float, "judge_seconds": float, "policy": str, "model": str, "toolchain": str,
+        "theorem": str, "negation": NoneType, "outcome": str, "reason": str, "detail": str,
+        "proof": str, "tactics": list, "axioms": NoneType, "axioms_seen": list,
+        "counterexample": NoneType, "negation_proof": NoneType, "nodes": int, "states": int,
+        "seconds": float, "lean_seconds": float, "judge_seconds": float, "policy": str,
+        "model": str, "toolchain": str, "times": dict,
     }  # fmt: skip
+    activities, tactics = said["times"]["activities"], said["times"]["tactics"]
+    assert {"starting Lean", "trying tactics", "judging the proof"} <= activities.keys()
+    assert all(spent >= 0 for spent in activities.values())
+    assert sum(one["tried"] for one in tactics) >= 1
+    assert [one["seconds"] for one in tactics] == sorted((o["seconds"] for o in tactics), reverse=True)
     assert (said["theorem"], said["outcome"]) == ("twice_eq", "proved")
     assert said["proof"].startswith(f"{text} := by\n  {said['tactics'][0].splitlines()[0]}")
     assert said["nodes"] >= 1
@@ -110,7 +122,8 @@ def test_what_is_false() -> None:
     """No budget is spent on it: at which values it is false, what proves the negation, exit code 1."""
     out = run("∀ n, n < 5", code=1)
     assert out.stdout == ""
-    first, second = out.stderr.splitlines()
+    first, second, third = out.stderr.splitlines()[:3]
+    assert third.startswith("time: ")
     assert first == "false: n = 5"
     assert second.startswith("this proves its negation: ")
     said = json.loads(
@@ -123,6 +136,46 @@ def test_what_is_false() -> None:
     closed = json.loads(burn_qed("prove", "2 + 2 = 5", "--json", *QUICK, code=1).stdout)
     assert (closed["outcome"], closed["counterexample"]) == ("false", None)
     assert closed["negation_proof"] == "decide"
+
+
+@pytest.mark.lean
+def test_what_is_disproved(tmp_path: Path) -> None:
+    """By values, or by a search for a proof of the negation; the judge has the last word on either."""
+    said = json.loads(burn_qed("prove", "theorem t (n : Nat) : n < 5", "--disprove", "--json").stdout)
+    assert (said["theorem"], said["outcome"]) == ("t.negation", "proved")
+    assert said["negation"] == "theorem t.negation : ¬ (∀ (n : Nat), n < 5)"
+    assert said["proof"].startswith(f"{said['negation']} := by\n  ")
+    assert said["counterexample"] == {"n": "5"}
+    long = ("--seconds", "250")  # longer than it takes anywhere
+    searched = burn_qed("prove", "∃ n : Nat, n * n = n + 1", "--disprove", *long)
+    head = "theorem qed_goal : ¬ (∃ n : Nat, n * n = n + 1) := by\n  "
+    assert searched.stdout.startswith(head)
+    assert searched.stderr.startswith("disproved: ")
+    file = tmp_path / "Disproved.lean"
+    file.write_text(searched.stdout)
+    burn_qed("check", file, code=0)
+
+
+@pytest.mark.lean
+def test_what_is_true_is_not_disproved() -> None:
+    """Its negation is refuted, or the budget runs out; nothing is proved of it."""
+    out = burn_qed("prove", "1 = 1", "--disprove", *QUICK, code=1)
+    assert out.stdout == ""
+    assert out.stderr.startswith("not false: its negation is refuted, by ")
+    few = ("--policy", "portfolio", "--nodes", "1", "--candidates", "6")
+    out = burn_qed("prove", "∃ n : Nat, n * n = 5041", "--disprove", *few, code=1)
+    assert out.stdout == ""
+    assert out.stderr.startswith(("not disproved: ", "not false: "))
+
+
+def test_what_can_not_be_disproved_is_told_before_lean_starts(tmp_path: Path) -> None:
+    file = tmp_path / "Draft.lean"
+    file.write_text(DRAFT)
+    for more in (("--write",), ("--at", "1"), ("--suggest",)):
+        told = burn_qed("prove", file, "--disprove", *more, code=2).stderr
+        assert "--disprove proves one statement" in told
+    told = burn_qed("prove", "1 = 1", "--disprove", "--server", "http://127.0.0.1:1", code=2).stderr
+    assert "--disprove does not go with --server" in told
 
 
 @pytest.mark.lean
@@ -242,6 +295,7 @@ def test_a_file_that_is_proved_in_part(tmp_path: Path) -> None:
     said = json.loads(out.stdout)
     assert set(said) == {
         "file", "proved", "holes", "refused", "source", "policy", "model", "toolchain",
+        "times",
     }  # fmt: skip
     assert said["file"] == str(file)
     assert said["proved"] is False
@@ -349,7 +403,9 @@ def test_an_interrupt_says_what_was_learnt() -> None:
     os.close(theirs)
     try:
         live = _read(terminal, until=b"/100000 nodes")
+        assert b"loading rules and lemmas" in live
         assert b"goal: " in live
+        assert b" of 120 s, " in live
         time.sleep(0.5)  # a few nodes
         process.send_signal(signal.SIGINT)
         said = _read(terminal).decode()

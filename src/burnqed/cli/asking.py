@@ -63,9 +63,9 @@ def prove_there(
     machinery = machinery_there(health)
     if not task.has_holes:
         told = of_statement_there(answer, task)
-        return end_statement(told, view.learnt, machinery, as_json, {})
+        return end_statement(told, view.learnt, machinery, None, as_json, {})
     filled = of_file_there(answer, task)
-    return end_file(filled, task, original, machinery, as_json, {}, won=filled.proved)
+    return end_file(filled, task, original, machinery, None, as_json, {}, won=filled.proved)
 
 
 def _refuse_too_much(url: str, health: Health, asked: ProofRequest, task: Task) -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 
 from rich.console import Group
 from rich.live import Live
@@ -11,11 +12,14 @@ from rich.panel import Panel
 from rich.text import Text
 
 from burnqed.core import screen
-from burnqed.search.events import Event, Expanded, Started
+from burnqed.evaluation.times import Times
+from burnqed.search.events import Activity, Doing, Event, Expanded, Started, Tried
 from burnqed.search.script import way_to
 from burnqed.search.tree import Node, Status
 
 _LINES = 14  # shown of a state
+_TACTIC = 90  # characters shown of one
+_SEARCHES = 2  # shown at once: those that began last
 
 
 def drawn(draw: Callable[[], Group]) -> AbstractContextManager[object]:
@@ -27,38 +31,70 @@ def drawn(draw: Callable[[], Group]) -> AbstractContextManager[object]:
 
 
 def panel(head: str, text: str) -> Panel:
-    return Panel(Text(clip(text)), title=Text(head), title_align="left")
+    return Panel(Text(text), title=Text(head), title_align="left")
 
 
 class SearchView:
-    """An event sink that shows the search on stderr if that is a terminal."""
+    """An event sink that shows what is done, on stderr if that is a terminal."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, quiet: bool = False, clock: Callable[[], float] = time.monotonic) -> None:
+        self._quiet = quiet
+        self.times = Times(clock)
+        self._clock = clock
+        self._doing: dict[str, tuple[Doing, float]] = {}  # and since when
         self.begun: list[Started] = []  # every search, also the second one for a theorem
         self._searches: dict[str, Started] = {}
         self._best: dict[str, Node] = {}
 
     def shown(self) -> AbstractContextManager[object]:
-        return drawn(self._draw)
+        return nullcontext() if self._quiet else drawn(self.drawn)
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """While a prover is assembled. That may have bars of its own, so this is only a line."""
+        loading: Activity = "loading rules and lemmas"
+        console = screen.console(stderr=True)
+        if console.is_terminal and not self._quiet:
+            console.print(Text(loading, style="dim"))
+        self.times(Doing("", loading))
+        yield
+        self.times(Doing("", "done"))
 
     def __call__(self, event: Event) -> None:
-        name = event.theorem.name
+        self.times(event)
         match event:
-            case Started():
+            case Started(theorem=theorem):
                 self.begun.append(event)
-                self._searches[name] = event
-                self._best[name] = event.tree.root
-            case Expanded(node=node):
-                self._best[name] = node
+                self._searches[theorem.name] = event
+                self._best[theorem.name] = event.tree.root
+            case Expanded(theorem=theorem, node=node):
+                self._best[theorem.name] = node
+            case Doing(name=name, activity="done"):
+                self._doing.pop(name, None)
+            case Doing(name=name):
+                if event.node is not None:
+                    self._best[name] = event.node
+                self._doing[name] = event, self._clock()
+            case Tried():
+                pass
 
-    def _draw(self) -> Group:
-        panels = []
-        for name, search in list(self._searches.items())[-2:]:
-            node, meter = self._best[name], search.meter
-            budget = f"{meter.nodes}/{meter.budget.nodes} nodes"
-            head = f"{name}: {budget}, {len(search.tree.nodes)} states, {meter.seconds:.0f} s"
-            panels.append(panel(head, node.text))
-        return Group(*panels)
+    def drawn(self) -> Group:
+        latest = list(self._doing.values())[-_SEARCHES:]  # a copy: drawn in a thread of its own
+        return Group(*(panel(*self._seen(doing, since)) for doing, since in latest))
+
+    def _seen(self, doing: Doing, since: float) -> tuple[str, str]:
+        """How far the attempt at a theorem is; the goal and the tactics in hand."""
+        name = doing.name
+        search = self._searches.get(name)
+        activity = f"{doing.activity}, {self._clock() - since:.0f} s"
+        if search is None:
+            return name, activity
+        meter = search.meter
+        limit = "" if meter.budget.seconds is None else f" of {meter.budget.seconds:.0f}"
+        head = f"{name}: {meter.seconds:.0f}{limit} s, {meter.nodes}/{meter.budget.nodes} nodes"
+        goal = clip(self._best[name].text)
+        head = f"{head}, {len(search.tree.nodes)} states"
+        return head, "\n".join([goal, "", activity, *_listed(doing.tactics)])
 
     def learnt(self) -> str:
         """What each search has seen so far, with its most promising open state."""
@@ -80,6 +116,12 @@ class SearchView:
                 lines += [f"best open state, at depth {best.depth}:", indent(clip(best.text), "    ")]
                 lines += ["the steps to it:", *_way(best)] if best.depth else []
         return "\n".join(lines)
+
+
+def _listed(tactics: Sequence[str]) -> list[str]:
+    """Each in a line of its own."""
+    lines = [" ".join(tactic.split()) for tactic in tactics]
+    return [f"  {one if len(one) <= _TACTIC else one[: _TACTIC - 1] + '…'}" for one in lines]
 
 
 def _best_open(nodes: list[Node], search: Started) -> Node | None:

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from burnqed.cli import tables
 from burnqed.cli.rewriting import rewrite
-from burnqed.cli.told import FileTold, Machinery, StatementTold
+from burnqed.cli.told import FileTold, Machinery, StatementTold, TimesTold
 from burnqed.core import screen
 from burnqed.core.errors import BurnQedError
 from burnqed.evaluation.file import FileResult
@@ -23,25 +23,56 @@ from burnqed.prover.task import Task
 
 Json = Mapping[str, Any]
 
+_LITTLE = 0.05  # seconds that are not worth a word
+_COSTLIEST = 3  # kinds of tactics
+
 # --------------------------------------------------------------------- one statement
 
 
 def end_statement(
-    told: StatementTold, learnt: Callable[[], str], machinery: Machinery, as_json: bool, more: Json
+    told: StatementTold,
+    learnt: Callable[[], str],
+    machinery: Machinery,
+    times: TimesTold | None,
+    as_json: bool,
+    more: Json,
 ) -> int:
-    """`learnt` says what the search came to see; `more` goes into the JSON."""
+    """`learnt` says what the search came to see; `more` goes into the JSON.
+
+    `times` are None where a server proved, which does not say them.
+    """
+    code = _exit_code(told.outcome, told.reason)
     if as_json:
-        _print_json(told, machinery, more)
+        _print_json(told, machinery, times, more)
     elif told.proof is not None:
         screen.write_exactly(told.proof)
     if not as_json:
         print(_sentence(told, learnt), file=sys.stderr)
-    return _exit_code(told.outcome, told.reason)
+        _print_times(None if code == 2 else times)
+    return code
 
 
-def _print_json(told: StatementTold | FileTold, machinery: Machinery, more: Json) -> None:
-    content = {**msgspec.to_builtins(told), **msgspec.to_builtins(machinery), **more}
+def _print_json(
+    told: StatementTold | FileTold, machinery: Machinery, times: TimesTold | None, more: Json
+) -> None:
+    spent = {"times": msgspec.to_builtins(times)}
+    content = {**msgspec.to_builtins(told), **msgspec.to_builtins(machinery), **spent, **more}
     typer.echo(json.dumps(content, ensure_ascii=False))
+
+
+def _print_times(times: TimesTold | None) -> None:
+    """Where the time went, in two lines at most; parts that took no time are left out."""
+    if times is None:
+        return
+    parts = [f"{what} {spent:.1f} s" for what, spent in times.activities.items() if spent >= _LITTLE]
+    if parts:
+        print(f"time: {', '.join(parts)}", file=sys.stderr)
+    tried = sum(kind.tried for kind in times.tactics)
+    if tried:
+        costly = [f"{one.kind} {one.seconds:.1f} s ({one.tried})" for one in times.tactics[:_COSTLIEST]]
+        tactics = "1 tactic" if tried == 1 else f"{tried} tactics"
+        took = sum(kind.seconds for kind in times.tactics)
+        print(f"{tactics} in {took:.1f} s of Lean, most for {', '.join(costly)}", file=sys.stderr)
 
 
 def _exit_code(outcome: str, reason: str) -> int:
@@ -63,13 +94,22 @@ def _sentence(told: StatementTold, learnt: Callable[[], str]) -> str:
             axioms = rests_on(told.axioms, told.axioms_seen)
             if told.axioms is None:
                 axioms += " (library proofs not inspected)"
-            return f"proved: {spent}; judged in {told.judge_seconds:.1f} s; axioms: {axioms}"
+            proved = "proved" if told.negation is None else _disproved(told)
+            return f"{proved}: {spent}; judged in {told.judge_seconds:.1f} s; axioms: {axioms}"
         case "exhausted":
-            return f"not found: the budget of {told.reason} ran out ({spent})\n{learnt()}"
+            what = "not found" if told.negation is None else "not disproved"
+            return f"{what}: the budget of {told.reason} ran out ({spent})\n{learnt()}"
+        case "false" if told.negation is not None:
+            return f"not false: its negation is refuted, by {told.negation_proof}"
         case "false":
             return f"false: {told.detail}\nthis proves its negation: {told.negation_proof}"
         case _:
             return f"error ({told.reason}): {told.detail}"
+
+
+def _disproved(told: StatementTold) -> str:
+    values = ", ".join(f"{name} = {value}" for name, value in (told.counterexample or {}).items())
+    return f"disproved ({values})" if values else "disproved"
 
 
 # ---------------------------------------------------------------------------- a file
@@ -80,6 +120,7 @@ def end_file(
     task: Task,
     original: bytes | None,
     machinery: Machinery,
+    times: TimesTold | None,
     as_json: bool,
     more: Json,
     *,
@@ -96,11 +137,12 @@ def end_file(
         except BurnQedError as error:
             unwritten = error
     if as_json:
-        _print_json(told, machinery, more)
+        _print_json(told, machinery, times, more)
     else:
         if original is None or unwritten:
             screen.write_exactly(told.source)
         _print_holes(told)
+        _print_times(times)
     if unwritten:  # after printing the proofs, so that they are not lost
         raise unwritten
     return _code_of_file(((hole.outcome, hole.reason) for hole in told.holes), won)

@@ -8,11 +8,15 @@ from pathlib import Path
 import msgspec
 
 from burnqed.core.errors import StatementError
+from burnqed.core.types import Theorem
 from burnqed.evaluation.file import FileResult
 from burnqed.evaluation.prove import Attempt, lean_source
+from burnqed.evaluation.times import Times
+from burnqed.lean.negation import text_of
 from burnqed.lean.refute import Refutation
 from burnqed.prover.assembly import Assembled
 from burnqed.prover.task import Task
+from burnqed.search.events import Activity
 from burnqed.serve.answers import Health, HoleAnswer, ProveAnswer, RefusedTheorem, of_hole, of_refused
 
 _OUTCOMES = {"proved": "proved", "not_found": "exhausted", "refuted": "false", "failed": "error"}
@@ -26,12 +30,29 @@ class Machinery(msgspec.Struct, frozen=True):
     toolchain: str
 
 
+class KindTold(msgspec.Struct, frozen=True):
+    """The tactics that begin with one word: how many were tried, and what Lean took for them."""
+
+    kind: str
+    tried: int
+    seconds: float
+
+
+class TimesTold(msgspec.Struct, frozen=True):
+    """Where the time went: seconds of each activity, summed over what was done at the same time."""
+
+    activities: Mapping[Activity, float]
+    tactics: tuple[KindTold, ...]
+
+
 class StatementTold(msgspec.Struct, frozen=True, kw_only=True):
     """The outcome of a statement. `axioms` are all that its proof uses, null if not known; those that
-    were seen are in `axioms_seen`. `counterexample` falsifies a false one, if values do.
+    were seen are in `axioms_seen`. `counterexample` falsifies a false one, if values do. `negation` is
+    what was to be proved, if that is the negation of what was given.
     """
 
     theorem: str
+    negation: str | None = None
     outcome: str
     reason: str
     detail: str
@@ -66,10 +87,17 @@ def machinery_of(prover: Assembled) -> Machinery:
     return Machinery(chosen.kind, chosen.model, prover.lean.toolchain.label)
 
 
-def of_attempt(attempt: Attempt) -> StatementTold:
+def of_times(times: Times) -> TimesTold:
+    kinds = (KindTold(one.name, one.tried, one.seconds) for one in times.kinds)
+    return TimesTold(times.activities, tuple(kinds))
+
+
+def of_attempt(attempt: Attempt, given: Theorem) -> StatementTold:
+    """Of the given theorem, or of its negation."""
     searched, proof, false = attempt.searched, attempt.proof, attempt.refutation
     return StatementTold(
         theorem=attempt.theorem.name,
+        negation=None if attempt.theorem == given else text_of(attempt.theorem),
         outcome=attempt.outcome,
         reason=attempt.reason,
         detail=attempt.detail,

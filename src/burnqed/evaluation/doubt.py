@@ -17,7 +17,7 @@ from burnqed.lean.session import Session
 from burnqed.policy.portfolio.fitting import counterexample
 from burnqed.policy.portfolio.reading import Reading
 from burnqed.search.best_first import SearchResult
-from burnqed.search.events import Event, EventSink, Started
+from burnqed.search.events import Doing, Event, EventSink, Started
 
 _AFTER = 1  # nodes of the search
 
@@ -62,8 +62,9 @@ class Doubting:
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
     ) -> list[list[Candidate]]:
-        if self._asked >= _AFTER or (self._asked == 0 and _guess(states[0][0]) is not None):
+        if self._asked >= _AFTER or (self._asked == 0 and guess(states[0][0]) is not None):
             await self.look()
+            self._events(Doing(self._theorem.name, "choosing tactics"))
         self._asked += 1
         return await self._policy.propose(states, n, temperature, seed)
 
@@ -72,8 +73,9 @@ class Doubting:
         if self._looked:
             return
         self._looked = True
+        self._events(Doing(self._theorem.name, "looking for a refutation"))
         try:
-            found = await refute(self._session, self._theorem, self._seconds, _guess)
+            found = await refute(self._session, self._theorem, self._seconds, guess)
         except (LeanError, StatementError):
             return  # nothing was found, and the search itself reports what is wrong with Lean
         if found is not None:
@@ -86,5 +88,5 @@ class Doubting:
         return SearchResult(tree, None, meter.nodes, meter.seconds, self._session.lean_seconds)
 
 
-def _guess(goal: Goal) -> dict[str, int] | None:
+def guess(goal: Goal) -> dict[str, int] | None:
     return counterexample(Reading(goal))

@@ -16,8 +16,10 @@ from burnqed.lean.judge import judge_file
 from burnqed.lean.refute import Refutation
 from burnqed.lean.tokens import tokenize
 from burnqed.lean.verdict import Verdict
-from burnqed.search.events import EventSink, ignore
+from burnqed.search.events import Doing, EventSink, ignore
 from burnqed.search.script import script_of, tactics_of
+
+JUDGED = "the file"  # as events call it while its theorems are judged
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,6 +83,8 @@ async def prove_file(
     found = await asyncio.gather(*searches)
     results = tuple(result for result, _ in found)
     proofs = {r.hole.index: r.tactics for r in results if r.outcome == "found"}
+    if proofs:
+        events(Doing(JUDGED, "judging the proof"))
     verdicts, others = await _judge(prover, body, holes, proofs)
     if any(not v.accepted and _is_complete(v, verdicts, proofs) for v in verdicts.values()):
         # Shortening was only tested step by step. Perhaps the whole proof needs what was left out.
@@ -88,6 +92,7 @@ async def prove_file(
         if longer != proofs:
             proofs = longer
             verdicts, others = await _judge(prover, body, holes, longer)
+    events(Doing(JUDGED, "done"))
     results = tuple(
         replace(r, tactics=proofs.get(r.hole.index, ()), verdict=verdicts.get(r.hole.index))
         for r in results
@@ -112,6 +117,8 @@ async def _attempt(
         return HoleResult(hole, "false", said.sentence, (), nodes, seconds, None, said), None
     except LeanError as error:
         return HoleResult(hole, "error", f"{type(error).__name__}: {error.message}"), None
+    finally:
+        events(Doing(name, "done"))
     searched = found.searched
     if found.script is None:
         outcome: Literal["exhausted", "error"] = "exhausted" if searched.conclusive else "error"

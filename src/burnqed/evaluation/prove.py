@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import traceback
-from contextlib import suppress
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -23,11 +24,11 @@ from burnqed.evaluation.shorten import shorten, walk
 from burnqed.lean.judge import judge_proof
 from burnqed.lean.pool import Pool
 from burnqed.lean.refute import Refutation
-from burnqed.lean.session import open_session
+from burnqed.lean.session import Session, open_session
 from burnqed.lean.verdict import Verdict
 from burnqed.search.best_first import SearchResult, Settings, best_first
 from burnqed.search.budget import Budget
-from burnqed.search.events import EventSink, ignore
+from burnqed.search.events import Doing, EventSink, ignore
 from burnqed.search.script import Script, script_of, tactics_of
 from burnqed.search.without import Without
 from burnqed.trajectories.record import path_of
@@ -122,23 +123,34 @@ async def find(prover: Prover, theorem: Theorem, seed: int, events: EventSink = 
     Raises `Refuted` if the prover refutes, and `LeanError` if the search cannot begin.
     """
     policy = prover.policy.about(theorem)
-    async with open_session(prover.pool, prover.heartbeats) as session:
+    async with started(prover, theorem, events) as session:
         doubting = None
         if prover.refutes:
-            seconds = _doubt_seconds(prover.budget)
+            seconds = doubt_seconds(prover.budget)
             policy = doubting = Doubting(policy, session, theorem, seconds, events)
             events = doubting.hear
         searched = await best_first(
             theorem, session, policy, prover.value, prover.budget, seed, events, prover.settings
         )
         if searched.tree.proved:
+            events(Doing(theorem.name, "shortening the proof"))
             return await _shortened(session, theorem, searched)
         if doubting is not None:
             await doubting.look()
         return Found(searched, None)
 
 
-def _doubt_seconds(budget: Budget) -> float:
+@asynccontextmanager
+async def started(prover: Prover, theorem: Theorem, events: EventSink) -> AsyncIterator[Session]:
+    """A session in which Lean runs, for a theorem that is read next."""
+    events(Doing(theorem.name, "starting Lean"))
+    async with open_session(prover.pool, prover.heartbeats) as session:
+        await session.ready()
+        events(Doing(theorem.name, "reading the statement"))
+        yield session
+
+
+def doubt_seconds(budget: Budget) -> float:
     return _DOUBT_SECONDS if budget.seconds is None else _DOUBT_SHARE * budget.seconds
 
 
@@ -148,7 +160,7 @@ async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink =
         return Attempt(theorem, "error", "unreadable", theorem.statement.why)
     try:
         found = await find(prover, theorem, seed, events)
-        attempt = await _judged(prover, theorem, found)
+        attempt = await _judged(prover, theorem, found, events)
         other = _other(prover, found, attempt)
         if other is not None:
             return await _again(other, theorem, seed, events, attempt)
@@ -159,6 +171,8 @@ async def prove(prover: Prover, theorem: Theorem, seed: int, events: EventSink =
         return Attempt(theorem, "false", "", detail, refuted.searched, refutation=found_false)
     except Exception as error:
         return failed(theorem, error)
+    finally:
+        events(Doing(theorem.name, "done"))
 
 
 def failed(theorem: Theorem, error: Exception) -> Attempt:
@@ -206,7 +220,7 @@ async def _again(
         return attempt if first.lost_at is None else _lost(theorem, first)
     try:
         again = await find(replace(prover, budget=left), theorem, seed, events)
-        attempt = await _judged(prover, theorem, again)
+        attempt = await _judged(prover, theorem, again, events)
     except LeanError as error:
         attempt = Attempt(theorem, "error", type(error).__name__, error.message)
     if attempt.outcome == "exhausted" and first.lost_at is not None:
@@ -251,12 +265,13 @@ async def _shortened(environment: Environment, theorem: Theorem, searched: Searc
     return Found(searched, shorter, path)
 
 
-async def _judged(prover: Prover, theorem: Theorem, found: Found) -> Attempt:
+async def _judged(prover: Prover, theorem: Theorem, found: Found, events: EventSink) -> Attempt:
     searched = found.searched
     if found.script is None:
         if not searched.conclusive:
             return _lost(theorem, searched)
         return Attempt(theorem, "exhausted", searched.limit or "", "", searched)
+    events(Doing(theorem.name, "judging the proof"))
     begun = time.monotonic()
     refusal = ""
     for script in dict.fromkeys((found.script, script_of(searched.tree))):

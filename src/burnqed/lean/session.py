@@ -93,6 +93,12 @@ class Session:
     def lean_seconds(self) -> float:
         return self._lean_seconds
 
+    async def ready(self) -> None:
+        """Wait for Lean to run. Whoever does not is kept waiting by the first request."""
+        async with self._lock:
+            self._begin()
+            await self._twice(self._worker.ready)
+
     async def start(self, theorem: Theorem) -> ProofState:
         async with self._lock:
             self._begin()

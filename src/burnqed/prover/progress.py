@@ -6,7 +6,7 @@ import time
 from collections.abc import Iterable
 
 from burnqed.core.types import Theorem
-from burnqed.search.events import Event, Expanded
+from burnqed.search.events import Event, Expanded, Started
 from burnqed.trajectories.schema import TheoremRecord
 
 LINE_SECONDS = 10.0  # between two lines where there is no terminal: a log stays readable
@@ -32,8 +32,9 @@ class SetCounts:
 
     def event(self, event: Event) -> bool:
         """Whether it says anything new."""
-        if not isinstance(event, Expanded):
+        if isinstance(event, Started):
             self._spent.pop(event.theorem, None)
+        if not isinstance(event, Expanded):
             return False
         self._nodes += event.nodes - self._spent.get(event.theorem, 0)
         self._spent[event.theorem] = event.nodes

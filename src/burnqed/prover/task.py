@@ -8,6 +8,7 @@ from pathlib import Path
 
 from burnqed.core.errors import InputError, StatementError
 from burnqed.core.types import Proposition, Theorem, TheoremText
+from burnqed.evaluation.disprove import disprove
 from burnqed.evaluation.file import FileResult, prove_file
 from burnqed.evaluation.prove import Attempt, Prover, prove
 from burnqed.lean import rules, statement
@@ -94,12 +95,21 @@ def gate_of(*, trust: bool) -> Gate | None:
 
 
 async def attempt(
-    prover: Prover, task: Task, seed: int, events: EventSink = ignore, at: int | None = None
+    prover: Prover,
+    task: Task,
+    seed: int,
+    events: EventSink = ignore,
+    at: int | None = None,
+    *,
+    negate: bool = False,
 ) -> Attempt | FileResult:
     """Search for proofs, and for a refutation if none is found at once.
 
-    `at` is where the only `sorry` that is wanted starts.
+    `at` is where the only `sorry` that is wanted starts. `negate`: the negation of the text's last
+    theorem is wanted instead.
     """
+    if negate:
+        return await disprove(prover, task.theorem, seed, events)
     prover = replace(prover, refutes=True)
     if task.has_holes:
         return await prove_file(prover, task.source.body, seed, events, at)

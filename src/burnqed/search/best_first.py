@@ -14,7 +14,7 @@ from burnqed.core.errors import LeanError, LeanLost, is_own_fault
 from burnqed.core.ports import Environment, Policy, Value
 from burnqed.core.types import Candidate, ProofState, Theorem
 from burnqed.search.budget import Budget, Limit, Meter
-from burnqed.search.events import EventSink, Expanded, Started, ignore
+from burnqed.search.events import Doing, EventSink, Expanded, Started, ignore
 from burnqed.search.frontier import Frontier
 from burnqed.search.keys import Key, bridge, key_of
 from burnqed.search.scoring import Scoring, promise, score, together
@@ -122,7 +122,7 @@ class _Search:
         self.frontier = Frontier(self.tree)
         self.too_deep = False
         self.width: dict[int, int] = {}  # candidates requested at a node, if there may be more
-        self.trials = Trials(environment, self.meter, self._children)
+        self.trials = Trials(environment, self.meter, self._children, theorem.name, events)
 
     async def run(self) -> SearchResult:
         state = await self.environment.start(self.theorem)
@@ -212,6 +212,7 @@ class _Search:
     async def _propose(self, nodes: Sequence[Node], width: int) -> list[list[Candidate]]:
         if not nodes:
             return []
+        self.events(Doing(self.theorem.name, "choosing tactics", nodes[0]))
         return await self.policy.propose(
             [node.goals for node in nodes], width, self.settings.temperature, self.seed
         )
@@ -287,6 +288,7 @@ class _Search:
     async def _rank(self, nodes: Sequence[Node]) -> None:
         if self.value is not None and nodes:
             root = self.tree.root.goals
+            self.events(Doing(self.theorem.name, "rating states"))
             energies = await self.value.energies(root, [node.goals for node in nodes])
             for node, energy in zip(nodes, energies, strict=True):
                 node.energy = energy

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
-from burnqed.core.types import Theorem
+from burnqed.core.types import StepResult, Theorem
 from burnqed.search.budget import Meter
 from burnqed.search.tree import Node, Tree
 
@@ -34,7 +35,41 @@ class Expanded:
     nodes: int
 
 
-Event = Started | Expanded
+# What is done for a theorem, one after the other. The first is for all of them.
+Activity = Literal[
+    "loading rules and lemmas",
+    "starting Lean",
+    "reading the statement",
+    "looking for a refutation",
+    "choosing tactics",
+    "rating states",
+    "trying tactics",
+    "shortening the proof",
+    "judging the proof",
+    "done",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Doing:
+    """What is done from now on, and the tactics that are tried at a node. `name` is the theorem's."""
+
+    name: str
+    activity: Activity
+    node: Node | None = None
+    tactics: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """What Lean answered to these tactics."""
+
+    name: str
+    tactics: Sequence[str]
+    results: Sequence[StepResult]
+
+
+Event = Started | Expanded | Doing | Tried
 EventSink = Callable[[Event], None]
 
 

@@ -19,6 +19,7 @@ from burnqed.core.types import (
     TimedOut,
 )
 from burnqed.search.budget import Meter
+from burnqed.search.events import Doing, EventSink, Tried
 from burnqed.search.tree import EARLY, SPENT, Child, Edge, Node
 
 # Tactics sent to Lean at once. If one closes the node, those after its bunch are not run.
@@ -29,17 +30,21 @@ _MAX_LOST = 10  # tactics that killed Lean in any way
 
 
 class Trials:
-    """Of one search. `children` are the nodes that a tactic led to."""
+    """Of one search. `children` are the nodes that a tactic led to; `events` hears what is tried."""
 
     def __init__(
         self,
         environment: Environment,
         meter: Meter,
         children: Callable[[Node, Candidate, ProofState], Iterable[Child]],
+        name: str,
+        events: EventSink,
     ) -> None:
         self._environment = environment
         self._meter = meter
         self._children = children
+        self._name = name
+        self._events = events
         self.tried: dict[int, set[str]] = {}  # at a node; searching tactics are not among its edges
         self.lost: dict[str, LeanLost] = {}
         self.lost_at: int | None = None
@@ -114,12 +119,15 @@ class Trials:
         left = self._meter.left
         if left is not None and left <= 0:
             return None
+        tactics = [candidate.tactic for candidate in bunch]
+        self._events(Doing(self._name, "trying tactics", node, tactics))
         try:
             async with asyncio.timeout(left):
-                tactics = [candidate.tactic for candidate in bunch]
-                return await self._environment.apply_batch(node.state, tactics, node.part, effort)
+                found = await self._environment.apply_batch(node.state, tactics, node.part, effort)
         except TimeoutError:
             return None
+        self._events(Tried(self._name, tactics, found))
+        return found
 
     def _edge(self, node: Node, candidate: Candidate, result: StepResult, effort: int | None) -> Edge:
         when, cost = self._meter.seconds, None if isinstance(result, LeanLost) else result.cost

@@ -9,6 +9,7 @@ from burnqed.core.types import Theorem
 from burnqed.prover.results import Statistics
 from burnqed.search import shown
 from burnqed.search.events import Event, Started
+from burnqed.search.events import Expanded as Grown
 from burnqed.search.tree import Edge, Node, Status
 from burnqed.serve.events import Accepted, Expanded, Say, Searching, Tried
 from burnqed.trajectories.schema import ERROR_LENGTH
@@ -31,7 +32,7 @@ class Growing:
                 self._say(
                     Searching(search=number, theorem=event.theorem.name, nodes=drawn.changed(0.0))
                 )
-        elif self._say is not None:
+        elif isinstance(event, Grown) and self._say is not None:
             self._say(self._latest[event.theorem].expanded(event.node, event.nodes))
 
     def accepted(self) -> None:

@@ -18,7 +18,7 @@ from burnqed.cli.live import SearchView
 from burnqed.cli.options import JsonOption, configured, given
 from burnqed.cli.proof_output import end_file, end_statement, end_suggesting
 from burnqed.cli.rewriting import check_rewritable
-from burnqed.cli.told import machinery_of, of_attempt, of_file
+from burnqed.cli.told import machinery_of, of_attempt, of_file, of_times
 from burnqed.core.errors import InputError
 from burnqed.evaluation.file import FileResult
 from burnqed.evaluation.prove import Attempt
@@ -63,6 +63,14 @@ def prove_command(
             "Server Protocol.",
         ),
     ] = False,
+    disprove: Annotated[
+        bool,
+        typer.Option(
+            "--disprove",
+            help="Prove that the statement is false: search for a proof of its negation. Of a file, "
+            "that is its last theorem.",
+        ),
+    ] = False,
     explain: Annotated[
         bool,
         typer.Option(
@@ -95,7 +103,11 @@ def prove_command(
     library that the text imports is read once. --policy portfolio uses the rules only.
 
     Small values and automation may show that a statement is false. "false: n = 5" means that the kernel
-    accepted a proof of the negation.
+    accepted a proof of the negation. --disprove looks for such a proof with all of the budget. What the
+    judge accepts is printed as a theorem, `¬ (…)`, and called "disproved". "not false" means that the
+    negation was refuted.
+
+    On a terminal you see the goal and the tactics in hand. At the end it says where the time went.
 
     Examples:
 
@@ -104,6 +116,8 @@ def prove_command(
         burn-qed prove Draft.lean --nodes 1000 --write
 
         burn-qed prove Draft.lean --at 12:20 --suggest
+
+        burn-qed prove '∃ n : Nat, n * n = n + 1' --disprove
 
         burn-qed prove '∀ p q : Prop, p ∧ q → q ∧ p' --value models/joint --beta 0.8 --explain
 
@@ -123,11 +137,15 @@ def prove_command(
     With --at, the other `sorry`s stay, and the exit code is about the theorem around this one.
 
     Exit codes: 0 proved, 1 false or not found within the budget, 2 bad input, 3 Lean or the server
-    failed, 130 interrupted.
+    failed, 130 interrupted. With --disprove: 0 disproved, 1 not false or not found.
     """
     if server is not None:
-        _refuse_with_server(context, at=at is not None, suggest=suggest, explain=explain)
+        _refuse_with_server(
+            context, at=at is not None, suggest=suggest, explain=explain, disprove=disprove
+        )
     task = _read(what)
+    if disprove and (write or at is not None or suggest):
+        raise InputError("--disprove proves one statement, and neither fills a `sorry` nor writes")
     if write and (task.path is None or not task.has_holes):
         raise InputError("--write needs a file that contains a `sorry`")
     if (at is not None or suggest) and not task.has_holes:
@@ -137,15 +155,17 @@ def prove_command(
     place = None if at is None else sorry_at(task.source.body, *_position(at))
     refuse_danger(task, trust=config.trust)
     original = check_rewritable(task.path) if write and task.path is not None else None
-    if not task.has_holes:
+    if disprove or not task.has_holes:
         _ = task.theorem  # refuses a text that is not a statement
     if server is not None:
         named = given(context, Config)
         raise typer.Exit(prove_there(server, task, config, named, original, as_json))
-    prover = assemble(config, modules_of(config, task.source.imports), config.nodes, tables.warn)
-    view = SearchView()
+    view = SearchView(quiet=as_json or suggest)
+    with view.loading():
+        prover = assemble(config, modules_of(config, task.source.imports), config.nodes, tables.warn)
     explanation = Explanation(view.begun, prover.guide.scoring) if explain else None
-    found = _watched(view, _attempt(prover, config, task, view, place), explanation)
+    work = _attempt(prover, config, task, view, place, negate=disprove)
+    found = _watched(view, work, explanation)
     more: dict[str, Any] = {}
     if explanation is not None and as_json:
         more = {"explanation": explanation.to_json()}
@@ -153,12 +173,13 @@ def prove_command(
         explanation.show()
     if isinstance(found, FileResult) and suggest:
         raise typer.Exit(end_suggesting(found, task, only=at is not None))
-    machinery = machinery_of(prover)
+    machinery, times = machinery_of(prover), of_times(view.times)
     if isinstance(found, FileResult):
         won = found.fills if at is not None else found.proved
         told = of_file(found, task)
-        raise typer.Exit(end_file(told, task, original, machinery, as_json, more, won=won))
-    raise typer.Exit(end_statement(of_attempt(found), view.learnt, machinery, as_json, more))
+        raise typer.Exit(end_file(told, task, original, machinery, times, as_json, more, won=won))
+    said = of_attempt(found, task.theorem)
+    raise typer.Exit(end_statement(said, view.learnt, machinery, times, as_json, more))
 
 
 def _refuse_with_server(context: typer.Context, **options: bool) -> None:
@@ -183,11 +204,17 @@ def _position(at: str) -> tuple[int, int | None]:
 
 
 async def _attempt(
-    prover: Assembled, config: Config, task: Task, view: SearchView, place: int | None
+    prover: Assembled,
+    config: Config,
+    task: Task,
+    view: SearchView,
+    place: int | None,
+    *,
+    negate: bool,
 ) -> Attempt | FileResult:
-    workers = config.workers if task.has_holes and place is None else 1
+    workers = config.workers if task.has_holes and place is None and not negate else 1
     async with prover.opened(gate_of(trust=config.trust), workers) as opened:
-        return await attempt(opened, task, config.seed, view, place)
+        return await attempt(opened, task, config.seed, view, place, negate=negate)
 
 
 def _watched(view: SearchView, work: Coroutine[Any, Any, T], explanation: Explanation | None) -> T:
