@@ -38,8 +38,8 @@ LEAN_ONLY = {"toolchain", "project"}
 # The structs of a command, the settings of them that it leaves out, and the options of its own.
 COMMANDS: dict[str, tuple[tuple[type[msgspec.Struct], ...], set[str], set[str]]] = {
     "prove": ((Config,), set(), {"what", "write", "at", "suggest", "explain", "server"}),
-    "search": ((SearchConfig,), set(), {"theorems", "out", "resume"}),
-    "eval": ((EvalConfig,), set(), {"theorems", "out", "resume", "against"}),
+    "search": ((SearchConfig,), set(), {"theorems", "out", "resume", "cluster"}),
+    "eval": ((EvalConfig,), set(), {"theorems", "out", "resume", "against", "cluster"}),
     "negatives": ((NegativesConfig,), set(), {"runs", "theorems", "out", "resume"}),
     "check": ((LeanConfig,), {"imports", "workers"}, {"file", "against", "seconds"}),
     "model": ((ModelConfig,), set(), {"name", "ask", "n", "temperature", "seed"}),

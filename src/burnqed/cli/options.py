@@ -19,6 +19,16 @@ Command = Callable[..., None]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 OutOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="The directory to write to.")]
 TrainingOption = Annotated[Path, typer.Option("--out", metavar="DIR", help="The training's directory.")]
+ClusterOption = Annotated[
+    str,
+    typer.Option(
+        "--cluster",
+        metavar="WHERE",
+        help="Where to search: local, or the nodes of a Ray cluster: ray (this machine's, or that of "
+        "RAY_ADDRESS), HOST:PORT or ray://HOST:PORT. --workers is then of each node. Results are "
+        "the same.",
+    ),
+]
 ResumeOption = Annotated[bool, typer.Option("--resume", help="Continue the run in --out.")]
 
 _A_SOURCE = (

@@ -16,6 +16,7 @@
         │   │   ├── LeanMemoryExceeded   too much memory, by our limit or by its own
         │   │   ├── RequestTimeout       killed by us: no reply in time
         │   │   └── ProtocolError        killed by us: an unreadable reply
+        │   ├── NodeLost         the machine of a cluster that worked on it is gone
         │   ├── RequestRefused   Lean answered `{"error": …}` to a request that should have worked
         │   └── ReplayDiverged   a replayed state differs from the original
         ├── PoolClosed           the pool was closed while somebody waited for a worker
@@ -136,6 +137,10 @@ def is_own_fault(error: LeanLost) -> bool:
     return isinstance(error, LeanMemoryExceeded) or (
         isinstance(error, LeanDied) and error.signal is None
     )
+
+
+class NodeLost(LeanError):
+    pass
 
 
 class RequestRefused(LeanError):

@@ -7,13 +7,13 @@ import hashlib
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from burnqed.core import errors
 from burnqed.core.tasks import until_stopped
 from burnqed.core.types import LibraryConstant, Theorem
 from burnqed.data.index import statement_sha
-from burnqed.evaluation.prove import Attempt, Prover, prove
+from burnqed.evaluation.prove import Attempt, Prover, failed, prove
 from burnqed.search.best_first import SearchResult
 from burnqed.search.events import EventSink, ignore
 from burnqed.trajectories.record import Provenance, rows_of
@@ -57,25 +57,73 @@ def unfinished(plan: Plan, finished: Sequence[TheoremRecord]) -> list[Theorem]:
     return [t for t in plan.theorems if (t.name, statement_sha(t.statement)) not in done]
 
 
+class Job(Protocol):
+    """Work on one theorem. It is plain data, so that another machine can do it."""
+
+    async def on(self, prover: Prover, events: EventSink = ignore) -> Kept: ...
+
+    def failed(self, error: errors.LeanError) -> Kept:
+        """What is recorded if it cannot be done."""
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """The search for a proof of one theorem, and the judge's verdict on it."""
+
+    theorem: Theorem
+    seed: int
+    provenance: Provenance
+
+    async def on(self, prover: Prover, events: EventSink = ignore) -> Kept:
+        attempt = await prove(prover, self.theorem, self.seed, events)
+        tree = attempt.searched.tree if attempt.searched else None
+        verified = attempt.outcome == "proved"
+        rows = rows_of(tree, self.theorem.name, verified, self.provenance) if tree else []
+        return record_of(attempt, self.seed), rows
+
+    def failed(self, error: errors.LeanError) -> Kept:
+        return record_of(failed(self.theorem, error), self.seed), []
+
+
+class Site(Protocol):
+    """Where jobs are done: on this machine (`Here`), or on those of a cluster."""
+
+    @property
+    def at_once(self) -> int:
+        """How many jobs may be given to it at once; those for which there is no room wait."""
+
+    async def do(self, job: Job, events: EventSink) -> Kept: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Here:
+    """A prover of this process."""
+
+    prover: Prover
+
+    @property
+    def at_once(self) -> int:
+        return self.prover.pool.size
+
+    async def do(self, job: Job, events: EventSink) -> Kept:
+        return await job.on(self.prover, events)
+
+
 async def run(
-    prover: Prover,
+    site: Site,
     plan: Plan,
     writer: TrajectoryWriter,
     on_record: OnRecord,
     stop: asyncio.Event,
     events: EventSink = ignore,
 ) -> None:
-    """Search the unfinished theorems, with as many searches in parallel as workers."""
+    """Search the unfinished theorems, as many at once as the site takes."""
 
     async def one(theorem: Theorem) -> Kept:
         seed = seed_of(plan.seed, theorem.name)
-        attempt = await prove(prover, theorem, seed, events)
-        tree = attempt.searched.tree if attempt.searched else None
-        verified = attempt.outcome == "proved"
-        rows = rows_of(tree, theorem.name, verified, plan.provenance) if tree else []
-        return record_of(attempt, seed), rows
+        return await site.do(Search(theorem, seed, plan.provenance), events)
 
-    await work_through(plan, one, prover.pool.size, writer, on_record, stop)
+    await work_through(plan, one, site.at_once, writer, on_record, stop)
 
 
 async def work_through(
@@ -92,7 +140,8 @@ async def work_through(
     even if `stop` is set or something raises. Theorems in progress are then dropped, and a resumed run
     starts them again.
     """
-    todo = iter(unfinished(plan, writer.earlier))
+    left = unfinished(plan, writer.earlier)
+    todo = iter(left)
     saved = time.monotonic()
 
     async def work() -> None:
@@ -106,7 +155,7 @@ async def work_through(
                 saved = time.monotonic()
 
     try:
-        await until_stopped([work() for _ in range(at_once)], stop)
+        await until_stopped([work() for _ in range(min(at_once, len(left)))], stop)
     finally:
         if writer.pending:
             writer.save()

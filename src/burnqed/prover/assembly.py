@@ -137,6 +137,13 @@ def assemble(
             f"{begun} was begun before searches had visits, costs and a small effort: it goes on "
             "without them"
         )
+    return put_together(config, modules, nodes, warn, at_once=at_once)
+
+
+def put_together(
+    config: PolicyConfig, modules: Sequence[str], nodes: int, warn: Warn, *, at_once: bool
+) -> Assembled:
+    """The parts of a prover, `at_once` as in `Assembled`. On a cluster each node does this."""
     lean = leans.set_up(config, modules)
     chosen = replace(policies.chosen(config, lean.toolchain), costs=not at_once)
     prepared = policies.prepare(chosen, lambda: lean.library(config.workers), config.workers, warn)

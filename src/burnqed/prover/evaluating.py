@@ -36,6 +36,7 @@ from burnqed.prover import sets
 from burnqed.prover.assembly import Assembled, assemble, check, modules_of, unguided
 from burnqed.prover.config import EvalConfig
 from burnqed.prover.policies import Warn
+from burnqed.prover.sites import HERE, Cluster
 from burnqed.trajectories.record import Provenance
 from burnqed.trajectories.schema import TRAJECTORIES, TheoremRecord
 
@@ -75,9 +76,11 @@ def evaluate(
     *,
     resume: bool,
     against: Path | None = None,
+    cluster: Cluster = HERE,
 ) -> Evaluated | Ablated | Stopped:
     """Evaluate into a run's directory, or continue there."""
     check(config)
+    cluster.ready(config)
     if config.ablate and against is not None:
         raise InputError(
             "--ablate compares its own two evaluations, and --against another",
@@ -98,7 +101,7 @@ def evaluate(
     modules = modules_of(config, index.imports)
     begun = out / WITHOUT if config.ablate else out
     assembled = assemble(config, modules, nodes[-1], watcher.warn, begun if resume else None)
-    job = _Job(index, out, assembled, config, nodes, watcher, resume)
+    job = _Job(index, out, assembled, config, nodes, watcher, resume, cluster)
     if config.ablate:
         return _ablate(job)
     done = _evaluate(job)
@@ -114,6 +117,7 @@ class _Job:
     nodes: tuple[int, ...]
     watcher: Watcher
     resume: bool
+    cluster: Cluster
 
     @property
     def seeds(self) -> range:
@@ -174,14 +178,14 @@ async def _search(job: _Job) -> bool:
     """Run all attempts in turn. True if none was stopped."""
     stop = job.watcher.stopping()
     many = len(job.seeds) > 1 or job.config.ablate
-    async with job.assembled.opened() as prover:
+    async with job.cluster.opened(job.assembled, job.watcher.warn) as site:
         for number, seed in enumerate(job.seeds, start=1):
             name, iteration = job.out.resolve().name, job.config.iteration
             provenance = Provenance(name, iteration, "search", job.assembled.temperature)
             plan = Plan(job.index.theorems, seed, provenance, SAVE_EVERY)
             label = _label(job, number) if many else ""
             directory = _directory(job.out, number)
-            await sets.search_through(prover, plan, directory, job.watcher, stop, label)
+            await sets.search_through(site, plan, directory, job.watcher, stop, label)
             if stop.is_set():
                 return False
     return True

@@ -54,6 +54,14 @@ def following(assembled: Assembled, proofs: Followed) -> Assembled:
     return replace(assembled, policy=_Following.of(assembled.policy, proofs))
 
 
+def followed_by(assembled: Assembled) -> Followed | None:
+    """The proofs that a prover follows, if it follows any."""
+    policy = assembled.policy
+    if not isinstance(policy, _Following):
+        return None
+    return Followed(policy.proofs or {}, policy.about["follow"])
+
+
 @dataclass(frozen=True, slots=True)
 class _Following(Prepared):
     proofs: dict[str, RecordedProof] | None = None

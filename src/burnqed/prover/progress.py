@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Iterable
 
 from burnqed.core.types import Theorem
@@ -20,6 +21,7 @@ class SetCounts:
         self._label, self._earlier, self._begun = label, done, time.monotonic()
         self._proved = self._errors = self._nodes = 0
         self._spent: dict[Theorem, int] = {}  # in its latest search
+        self._heard: Counter[str] = Counter()  # nodes of a theorem that events told
 
     def count(self, records: Iterable[TheoremRecord]) -> None:
         for record in records:
@@ -27,8 +29,10 @@ class SetCounts:
             self._errors += record.outcome == "error"
 
     def record(self, record: TheoremRecord) -> None:
+        """A search elsewhere sends no events: its nodes are counted when it has ended."""
         self.done += 1
         self.count([record])
+        self._nodes += max(0, record.nodes - self._heard.pop(record.theorem, 0))
 
     def event(self, event: Event) -> bool:
         """Whether it says anything new."""
@@ -36,7 +40,9 @@ class SetCounts:
             self._spent.pop(event.theorem, None)
         if not isinstance(event, Expanded):
             return False
-        self._nodes += event.nodes - self._spent.get(event.theorem, 0)
+        more = event.nodes - self._spent.get(event.theorem, 0)
+        self._nodes += more
+        self._heard[event.theorem.name] += more
         self._spent[event.theorem] = event.nodes
         return True
 

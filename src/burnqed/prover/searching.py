@@ -14,6 +14,7 @@ from burnqed.prover import sets
 from burnqed.prover.assembly import assemble, check, modules_of
 from burnqed.prover.config import SearchConfig
 from burnqed.prover.following import followed, following
+from burnqed.prover.sites import HERE, Cluster
 from burnqed.trajectories.record import Provenance
 from burnqed.trajectories.schema import TRAJECTORIES, Origin
 from burnqed.trajectories.summary import Summary, summed_up
@@ -28,10 +29,17 @@ class Searched:
 
 
 def search(
-    theorems: str, out: Path, config: SearchConfig, watcher: Watcher, *, resume: bool
+    theorems: str,
+    out: Path,
+    config: SearchConfig,
+    watcher: Watcher,
+    *,
+    resume: bool,
+    cluster: Cluster = HERE,
 ) -> Searched:
     """Search a set into a run's directory, or continue there. What is whole gets a summary.json."""
     check(config)
+    cluster.ready(config)
     index = sets.chosen(theorems, config.leak_rule, config.split)
     modules = modules_of(config, index.imports)
     check_out(out)
@@ -52,8 +60,8 @@ def search(
 
     async def work() -> bool:
         stop = watcher.stopping()
-        async with assembled.opened() as prover:
-            await sets.search_through(prover, plan, out / TRAJECTORIES, watcher, stop)
+        async with cluster.opened(assembled, watcher.warn) as site:
+            await sets.search_through(site, plan, out / TRAJECTORIES, watcher, stop)
         return not stop.is_set()
 
     whole = run_sync(work())

@@ -12,8 +12,7 @@ from burnqed.core.types import LeakRule
 from burnqed.core.watching import Bar, Watcher
 from burnqed.data.benchmarks import theorem_set
 from burnqed.data.index import TheoremIndex
-from burnqed.evaluation.prove import Prover
-from burnqed.evaluation.run import Plan, run, unfinished, without_lean
+from burnqed.evaluation.run import Plan, Site, run, unfinished, without_lean
 
 if TYPE_CHECKING:  # it loads pyarrow
     from burnqed.trajectories.store import TrajectoryWriter
@@ -50,11 +49,11 @@ async def go_through(
 
 
 async def search_through(
-    prover: Prover, plan: Plan, directory: Path, watcher: Watcher, stop: asyncio.Event, label: str = ""
+    site: Site, plan: Plan, directory: Path, watcher: Watcher, stop: asyncio.Event, label: str = ""
 ) -> None:
     """Search the rest of a plan."""
 
     async def work(writer: TrajectoryWriter, bar: Bar) -> None:
-        await run(prover, plan, writer, bar.record, stop, bar.event)
+        await run(site, plan, writer, bar.record, stop, bar.event)
 
     await go_through(plan, directory, watcher, work, label)

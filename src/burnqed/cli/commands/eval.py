@@ -12,8 +12,9 @@ import typer
 
 from burnqed.cli import result_tables, sets, stopping, tables
 from burnqed.cli.comparison_tables import print_comparison
-from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured
+from burnqed.cli.options import ClusterOption, JsonOption, OutOption, ResumeOption, configured
 from burnqed.cli.watch import Watch
+from burnqed.cluster.named import LOCAL, cluster_named
 from burnqed.evaluation.compare import compare
 from burnqed.prover.config import EvalConfig
 from burnqed.prover.evaluating import Ablated, Evaluated, Stopped, evaluate
@@ -28,6 +29,7 @@ def eval_command(
     against: Annotated[
         Path | None, typer.Option(metavar="RUN", help="An earlier evaluation to compare with.")
     ] = None,
+    cluster: ClusterOption = LOCAL,
     resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -56,11 +58,15 @@ def eval_command(
 
         burn-qed eval core-300 --budgets 10,30 --value models/value --ablate --out runs/ablation
 
+        burn-qed eval core-300 --cluster ray --out runs/on-all-nodes
+
     Exit codes: 0 every theorem was searched (proved or not), 2 some statements are wrong, 3 some could
     not be searched because Lean failed, 130 or 143 stopped by a signal.
     """
     watch = Watch(shown=not as_json)
-    done = evaluate(theorems, out, config, watch, resume=resume, against=against)
+    done = evaluate(
+        theorems, out, config, watch, resume=resume, against=against, cluster=cluster_named(cluster)
+    )
     match done:
         case Stopped():
             _print_so_far(done, watch.signal, as_json)

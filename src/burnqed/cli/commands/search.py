@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from burnqed.cli import sets, stopping, tables
-from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured
+from burnqed.cli.options import ClusterOption, JsonOption, OutOption, ResumeOption, configured
 from burnqed.cli.watch import Watch
+from burnqed.cluster.named import LOCAL, cluster_named
 from burnqed.prover.config import SearchConfig
 from burnqed.prover.searching import search
 
@@ -14,6 +15,7 @@ def search_command(
     theorems: sets.SetArgument,
     out: OutOption,
     config: SearchConfig,
+    cluster: ClusterOption = LOCAL,
     resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -36,7 +38,7 @@ def search_command(
     not be searched because Lean failed, 130 or 143 stopped by a signal.
     """
     watch = Watch(shown=not as_json)
-    found = search(theorems, out, config, watch, resume=resume)
+    found = search(theorems, out, config, watch, resume=resume, cluster=cluster_named(cluster))
     tables.print_summary(found.summary, as_json)
     if not found.whole:
         raise stopping.stopped(watch.signal)

@@ -1,0 +1,1 @@
+"""Where it runs: theorems searched on the nodes of a cluster."""
