@@ -37,7 +37,7 @@ from burnqed.training.settings import JointTraining, PolicyTraining, RankerTrain
 LEAN_ONLY = {"toolchain", "project"}
 # The structs of a command, the settings of them that it leaves out, and the options of its own.
 COMMANDS: dict[str, tuple[tuple[type[msgspec.Struct], ...], set[str], set[str]]] = {
-    "prove": ((Config,), set(), {"what", "write", "at", "suggest", "explain", "server"}),
+    "prove": ((Config,), set(), {"what", "write", "at", "suggest", "explain", "server", "disprove"}),
     "search": ((SearchConfig,), set(), {"theorems", "out", "resume", "cluster"}),
     "eval": ((EvalConfig,), set(), {"theorems", "out", "resume", "against", "cluster"}),
     "negatives": ((NegativesConfig,), set(), {"runs", "theorems", "out", "resume"}),
