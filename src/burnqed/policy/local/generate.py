@@ -7,7 +7,7 @@ itself is asked once and not n times. What is drawn is the same as if each were 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 import numpy as np
@@ -49,10 +49,12 @@ class Ending:
     limit: int  # tokens, the end among them
     text: Callable[[Sequence[int]], str]
     stops: tuple[str, ...] = ()
+    _closing: dict[int, bool] = field(default_factory=dict)  # whether a token may complete a stop
 
     def is_reached(self, tokens: Sequence[int]) -> bool:
         # A stop is short, and its last character came with the last token.
-        return tokens[-1] in self.tokens or self._has_stop(tokens[-_STOP_TOKENS:])
+        last = tokens[-1]
+        return last in self.tokens or (self._may_close(last) and self._has_stop(tokens[-_STOP_TOKENS:]))
 
     def first(self, tokens: Sequence[int], logprobs: Sequence[float]) -> Sample:
         """The sample in tokens that went on after its end."""
@@ -62,6 +64,14 @@ class Ending:
             return self.sample(tokens[:length], sum(logprobs[:length]), True)
         taken = tokens[: said + 1]
         return self.sample(taken, sum(logprobs[: len(taken)]), said < len(tokens))
+
+    def _may_close(self, token: int) -> bool:
+        """Few tokens have a stop's last character, and to decode the text of all takes longer."""
+        found = self._closing.get(token)
+        if found is None:
+            text = self.text([token])
+            found = self._closing[token] = any(stop[-1] in text for stop in self.stops)
+        return found
 
     def _has_stop(self, tokens: Sequence[int]) -> bool:
         text = self.text(tokens) if self.stops else ""
@@ -113,15 +123,18 @@ def beam(run: Steps, logits: Tensor, wanted: Sequence[Wanted], ending: Ending) -
     lines = [_Line(p, p) for p in range(len(wanted))]
     done: list[list[Sample]] = [[] for _ in wanted]
     width = max(want.n for want in wanted)
+    ends = np.array(sorted(ending.tokens))
     for position in range(ending.limit):
         logprobs = torch.log_softmax(logits.float(), dim=-1)
-        best, tokens = (x.tolist() for x in logprobs.topk(min(width, logprobs.shape[-1]), dim=-1))
-        beams: list[list[_Line]] = [[] for _ in wanted]
+        most = logprobs.topk(min(width, logprobs.shape[-1]), dim=-1)
+        best, tokens = most.values.double().cpu().numpy(), most.indices.cpu().numpy()
+        of_prompt: list[list[_Line]] = [[] for _ in wanted]
         for x in lines:
-            beams[x.prompt] += [
-                _Line(x.prompt, x.row, (*x.tokens, token), x.logprob + logprob)
-                for token, logprob in zip(tokens[x.row], best[x.row], strict=True)
-            ]
+            of_prompt[x.prompt].append(x)
+        beams = [
+            _likeliest(own, best, tokens, ends, want.n)
+            for own, want in zip(of_prompt, wanted, strict=True)
+        ]
         going: list[_Line] = []
         for prompt, found in enumerate(beams):
             going += _continued(found, done[prompt], wanted[prompt].n, ending)
@@ -131,6 +144,27 @@ def beam(run: Steps, logits: Tensor, wanted: Sequence[Wanted], ending: Ending) -
     return [
         sorted(samples, key=lambda s: (-s.logprob, s.text))[: want.n]
         for samples, want in zip(done, wanted, strict=True)
+    ]
+
+
+def _likeliest(
+    lines: Sequence[_Line], best: np.ndarray, tokens: np.ndarray, ends: np.ndarray, n: int
+) -> list[_Line]:
+    """The continuations of a prompt's lines that end, and of the others all that are of the `n` best.
+
+    There are `n` times `n` continuations, so only these become objects.
+    """
+    if not lines:
+        return []
+    rows = [line.row for line in lines]
+    totals = np.array([line.logprob for line in lines])[:, None] + best[rows]
+    ended = np.isin(tokens[rows], ends)
+    still_open = np.sort(totals[~ended])[::-1]
+    bar = still_open[n - 1] if len(still_open) >= n else -np.inf
+    return [
+        _Line(line.prompt, line.row, (*line.tokens, int(tokens[line.row, j])), float(totals[i, j]))
+        for i, j in np.argwhere(ended | (totals >= bar)).tolist()
+        for line in (lines[i],)
     ]
 
 
