@@ -263,7 +263,7 @@ def test_rows_that_cannot_be_read_are_counted_and_the_rest_is_built(tmp_path: Pa
     ("text", "told"),
     [
         ("", "has no sources"),
-        ("[sources]\nx = 1", "sources.x is no section"),
+        ("[sources]\nx = 1", "sources.x is not a section"),
         ("[sources.x]\ninputs = 'a'", "did you mean input?"),
         ("[sources.x]\nvalidate = -1", "validate must be a whole number, 0 or more"),
         ("[sources.x]\nre_extract = 'maybe'", "re_extract must be one of never, due, always"),

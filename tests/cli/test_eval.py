@@ -86,7 +86,7 @@ def test_a_result_is_written(first: Path) -> None:
 def test_the_same_seed_gives_the_same_result(first: Path, tmp_path: Path) -> None:
     """Stopped on the way, too: the line that is printed then, pasted into a shell, comes to the same.
 
-    What was not reached is no error.
+    What was not reached is not an error.
     """
     folder = tmp_path / "it's $HOME; a «set» & more"
     folder.mkdir()

@@ -32,7 +32,7 @@ def test_pairs_of_runs(run: Path, tmp_path: Path) -> None:
     [
         (("nowhere",), "nowhere has no trajectories"),
         (("run", "--without", "nothing"), "there is no benchmark and no file nothing"),
-        (("run", "--out", "pairs.txt"), "pairs.txt is no name for JSON lines"),
+        (("run", "--out", "pairs.txt"), "pairs.txt is not a name for JSON lines"),
         (("run", "--easy-share", "1.5"), "--easy-share"),
         ((), "RUN"),
     ],

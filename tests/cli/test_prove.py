@@ -106,7 +106,7 @@ FERMAT = "∀ a b c n : Nat, 2 < n → 0 < a → 0 < b → a ^ n + b ^ n ≠ c ^
 
 @pytest.mark.lean
 def test_what_is_not_found() -> None:
-    """Not found is no error: exit code 1, nothing on stdout, and what the search came to see."""
+    """Not found is not an error: exit code 1, nothing on stdout, and what the search came to see."""
     out = run(FERMAT, "--policy", "portfolio", "--nodes", "2", "--candidates", "16", code=1)
     assert out.stdout == ""
     assert "the budget of nodes ran out (2 nodes" in out.stderr

@@ -86,7 +86,7 @@ def test_a_file_where_a_directory_should_be(tmp_path: Path) -> None:
 
 
 def test_text_that_cannot_be_written_leaves_no_temporary_file(tmp_path: Path) -> None:
-    """Not the disk's fault, so it is no InfrastructureError; but it is not to leave litter either."""
+    """Not the disk's fault, so it is not an InfrastructureError; and it leaves no litter either."""
     with pytest.raises(UnicodeEncodeError):
         publish(tmp_path / "file.json", "\ud800")
     assert list(tmp_path.iterdir()) == []

@@ -283,7 +283,7 @@ def test_an_index_that_somebody_made(folder: Path) -> None:
     assert index.revision == "a local copy (made.json), not checked against a pin"
     assert load(benchmark) == index, "with the files that its contexts are in"
     for wrong, told in [
-        ("list.json", "is no index"),
+        ("list.json", "is not an index"),
         ("bad.json", "is not JSON"),
         ("no.json", "cannot"),
     ]:

@@ -284,7 +284,7 @@ def test_an_index_without_a_list(tmp_path: Path, content: Any) -> None:
 
 @pytest.mark.parametrize("imports", ["Mathlib", ["Mathlib", 3], {"Mathlib": 1}])
 def test_imports_that_are_no_modules(tmp_path: Path, imports: Any) -> None:
-    with pytest.raises(InputError, match="`imports` is no list of modules"):
+    with pytest.raises(InputError, match="`imports` is not a list of modules"):
         read_index(written(tmp_path, {"imports": imports, "theorems": [GOOD]}))
 
 

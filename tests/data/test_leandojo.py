@@ -149,7 +149,7 @@ def test_a_record_that_is_no_theorem_is_named(tmp_path: Path, record: Any) -> No
 def test_a_file_that_is_no_benchmark(tmp_path: Path, content: Any) -> None:
     """Such as its corpus.jsonl or metadata.json, which lie beside it."""
     path = file_of(tmp_path, content)
-    with pytest.raises(InputError, match=f"{path} is no LeanDojo benchmark") as caught:
+    with pytest.raises(InputError, match=f"{path} is not a LeanDojo benchmark") as caught:
         read_leandojo([path], "module")
     assert "random/test.json" in caught.value.hint
 

@@ -180,7 +180,7 @@ def test_tables_of_the_user_come_first_and_wrong_ones_are_named(tmp_path: Path) 
         ('{"renames": {"a": 1}}', "not names for names"),
         ('{"renames": {}, "more": 1}', "unknown `more`"),
         ('{"syntax": [{"name": "n", "match": "("}]}', "lacks replace"),
-        ('{"syntax": [{"name": "n", "match": "(", "replace": ""}]}', "is no pattern"),
+        ('{"syntax": [{"name": "n", "match": "(", "replace": ""}]}', "is not a pattern"),
         ('{"imports": [{}]}', "lacks module"),
     ):
         (tmp_path / "bad.json").write_text(text)

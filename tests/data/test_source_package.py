@@ -201,7 +201,7 @@ def test_a_copy_of_the_library(folder: Path) -> None:
     record, _ = fetched(info, path)
     assert (record.rows, record.pinned) == (5, False)
     (folder / "bad.tar.gz").write_bytes(path.read_bytes()[:-200])
-    with pytest.raises(InputError, match=r"bad\.tar\.gz is no archive that can be read"):
+    with pytest.raises(InputError, match=r"bad\.tar\.gz is not an archive that can be read"):
         fetched(info, folder / "bad.tar.gz")
     assert is_stored(info), "what was here stays"
     with pytest.raises(InputError, match="has nothing of lean-library"):

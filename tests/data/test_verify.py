@@ -77,7 +77,7 @@ async def test_what_is_no_statement(lean_pool: Pool) -> None:
     wrong: list[tuple[Statement, str]] = [
         (Proposition("1 +"), "unexpected end of input"),
         (Proposition("no.such = 1"), "no.such"),
-        (Proposition("Nat"), "it is no proposition"),
+        (Proposition("Nat"), "it is not a proposition"),
         (TheoremText("theorem t : no.such = 1"), "1:12: Unknown identifier"),
         (LibraryConstant("Nat.no_such_theorem"), "Symbol not found"),
         (Unreadable("it was never read"), "it was never read"),

@@ -125,7 +125,7 @@ async def test_what_stays_open_is_told(prover: Prover) -> None:
     """What is found is in the text, but for what is refused; what is open is not called proved."""
     result = await prove_file(prover, OPEN, seed=0)
     assert outcomes(result) == [
-        ("datum", "skipped", "it is no proposition"),
+        ("datum", "skipped", "it is not a proposition"),
         ("good", "found", ""),
         ("wrong", "exhausted", "candidates"),
         ("half_done", "found", ""),

@@ -100,7 +100,7 @@ async def test_each_sibling_costs_no_more_than_it_is_given(
 async def test_what_was_not_searched_to_its_end_stays_unknown(
     prover: Prover, searched: list[StepRow]
 ) -> None:
-    """A Lean that dies on the way is no evidence: nothing is negative that nobody gave up."""
+    """A Lean that dies on the way is not evidence: nothing is negative that nobody gave up."""
     rows, _ = await beside(prover, searched, walks=0)
     unexplored = {child for row in rows for child in row.children} - {row.node for row in rows}
     negative = [row for row in rows if row.label == "negative" and row.outcome == "advanced"]

@@ -159,7 +159,7 @@ WALKED = {
 async def test_each_step_is_told_with_its_state(
     lean_pool: Pool, what: Theorem, script: Script, states: list[tuple[int, str]]
 ) -> None:
-    """What only renames is no step: the one behind it is told at the state with the new names."""
+    """What only renames is not a step: the one behind it is told at the state with the new names."""
     async with open_session(lean_pool) as session:
         path = await walk(session, what, script)
     assert path is not None

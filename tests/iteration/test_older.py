@@ -67,7 +67,7 @@ def test_those_of_a_ranker_are_a_rankers() -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--lr", "1"], r"here, \[policy\]: the option --lr is no setting of a run"),
+        (["--lr", "1"], r"here, \[policy\]: the option --lr is not a setting of a run"),
         (["--rank"], "--rank has no value"),
         (["--rank", "many"], "--rank is many"),
         (["--rank", "0"], r"\[policy.training\]: rank is 0"),

@@ -193,7 +193,7 @@ def test_one_that_dies_is_named_with_its_signal_and_its_log(
     stage = Stage(0, "listing", LISTING.spec, optional=True)
     run(tmp_path, stage)
     record_of(tmp_path, 0, "listing").unlink()
-    (tmp_path / stage.out).unlink()  # what it said the time before is no outcome of this
+    (tmp_path / stage.out).unlink()  # what it said the time before is not an outcome of this
     with (
         locked(tmp_path, silent) as lock,
         pytest.raises(InfrastructureError, match=f"listing was killed by {number.name}") as caught,

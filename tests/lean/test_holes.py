@@ -242,8 +242,8 @@ async def test_what_cannot_be_proved(lean_pool: Pool) -> None:
     )
     holes = await find_holes(lean_pool, source)
     assert [(hole.declaration, hole.problem) for hole in holes] == [
-        ("x", "it is no proposition"),
-        ("a", "it is no proposition"),
+        ("x", "it is not a proposition"),
+        ("a", "it is not a proposition"),
         ("a", "its statement rests on another sorry"),
         ("b", "its statement rests on another goal of the proof"),
         ("c", "Lean never comes to it"),

@@ -132,7 +132,7 @@ async def test_code_of_a_reference_does_not_run_where_it_is_verified(strangers: 
 
 @pytest.mark.lean
 async def test_no_verdict_on_a_file_that_is_its_own_reference(strangers: Pool, lean_pool: Pool) -> None:
-    """What a file changes the meaning of by itself is no proof of what it seems to say."""
+    """What a file changes the meaning of by itself is not a proof of what it seems to say."""
     file, reference = (f"{HOSTILE['notation']}theorem t : False := {p}\n" for p in ("trivial", "sorry"))
     (mine,) = await judge_file(lean_pool, file, reference)
     assert mine.accepted, "as with --against, where the reference is trusted"

@@ -67,7 +67,7 @@ def test_gguf_files_that_are_refused(saved: Path, quantised: Path, tmp_path: Pat
         load(tmp_path)
     for length in (0, 10, quantised.stat().st_size - 1000):
         (tmp_path / "other.gguf").write_bytes(quantised.read_bytes()[:length])
-        with pytest.raises(CorruptError, match="no whole GGUF file"):
+        with pytest.raises(CorruptError, match="not a whole GGUF file"):
             load(tmp_path / "other.gguf")
 
 

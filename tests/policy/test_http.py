@@ -95,7 +95,7 @@ async def test_a_server_that_stays_busy() -> None:
 
 async def test_every_kind_of_failure_is_told() -> None:
     error, _ = await refused(in_turn(BUSY, Reply(b"{..."), BUSY, Reply("gone", 502)))
-    assert "2 × 503 busy; the answer is no JSON: {...; 2 × 502 gone" in str(error)
+    assert "2 × 503 busy; the answer is not JSON: {...; 2 × 502 gone" in str(error)
 
 
 async def test_waits_grow_up_to_a_limit() -> None:
@@ -288,7 +288,7 @@ WRONG_URLS = [
 
 @pytest.mark.parametrize("url", WRONG_URLS)
 def test_what_is_no_url(url: str) -> None:
-    with pytest.raises(InputError, match="no URL") as caught:
+    with pytest.raises(InputError, match="not a URL") as caught:
         JsonClient(url, Limits())
     assert repr(url) in caught.value.message
     assert "http://127.0.0.1:8000" in caught.value.hint

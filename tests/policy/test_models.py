@@ -153,8 +153,8 @@ def remove_end_token(directory: Path) -> None:
 
 REFUSED: list[tuple[Any, type[BurnQedError], str]] = [
     (lambda d: (d / "model.safetensors").unlink(), InputError, "holds no weights"),
-    (cut_off, CorruptError, "no whole safetensors file"),
-    (cut_to_nothing, CorruptError, "no whole safetensors file"),
+    (cut_off, CorruptError, "not a whole safetensors file"),
+    (cut_to_nothing, CorruptError, "not a whole safetensors file"),
     (lambda d: (d / "config.json").unlink(), InputError, "no config.json"),
     (lambda d: (d / "config.json").write_text("{"), CorruptError, "config.json"),
     (lambda d: change_config(d, model_type="frobnicate"), InputError, "config.json"),
@@ -164,12 +164,12 @@ REFUSED: list[tuple[Any, type[BurnQedError], str]] = [
     (
         lambda d: change_config(d, architectures=["LlamaForSequenceClassification"]),
         InputError,
-        "no causal language model but LlamaForSequenceClassification",
+        "not a causal language model but LlamaForSequenceClassification",
     ),
     (
         lambda d: change_config(d, model_type="clip", architectures=["CLIPModel"]),
         InputError,
-        "no causal language model",
+        "not a causal language model",
     ),
     (
         lambda d: change_weights(d, drop="model.layers.1.mlp.up_proj.weight"),
@@ -204,7 +204,7 @@ def test_names_that_mean_nothing(tmp_path: Path) -> None:
         with pytest.raises(InputError, match="there is no model"):
             load(name)
     (tmp_path / "weights.bin").touch()
-    with pytest.raises(InputError, match="is no model"):
+    with pytest.raises(InputError, match="is not a model"):
         load(tmp_path / "weights.bin")
 
 

@@ -136,7 +136,7 @@ async def test_the_key(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("url", ["http://[::1", "http://127.0.0.1:abc"])
 def test_a_url_that_is_none(url: str) -> None:
-    with pytest.raises(InputError, match="no URL"):
+    with pytest.raises(InputError, match="not a URL"):
         OpenAISampler(OpenAIConfig(url=url))
 
 

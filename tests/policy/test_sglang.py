@@ -160,7 +160,9 @@ async def test_a_state_that_is_refused_however_short() -> None:
         (alone,) = await sampler.sample([Request("⊢ ☠☠", 1, 1.0, 5)])
         assert isinstance(alone, PromptRefused)
     empty = prompt_text(DEEPSEEK, "")
-    assert all(empty not in body["text"] for body in server.bodies("/generate")), "nothing is no state"
+    assert all(empty not in body["text"] for body in server.bodies("/generate")), (
+        "nothing is not a state"
+    )
 
 
 async def test_a_server_that_refuses_everything() -> None:

@@ -228,7 +228,7 @@ def test_new_lost_and_errors() -> None:
     assert "baseline began with 3 theorems" in told
     assert "iteration 0: 2 new, 1 lost, 2 not compared because of errors" in told
     assert "mendedan error beforeby mendnewby news" in told
-    assert told.endswith("lostlostnot comparedbrokemended"), "an error is no loss"
+    assert told.endswith("lostlostnot comparedbrokemended"), "an error is not a loss"
     assert "1 gained, 1 lost, p = 1, 2 left out because of errors" in page.section("set")
     assert "it went to pieces" in page.section("Errors")
     assert "1 error" in page.section("By iteration")

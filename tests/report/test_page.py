@@ -158,7 +158,7 @@ def test_differences() -> None:
     two = result_of([proved("both", 1), failed("first"), proved("second", 3), exhausted("none")])
     told = parsed([("A", one), ("B", two)]).section("Differences")
     assert "B against A: 1 gained and 0 lost of 2 theorems" in told
-    assert "2 left out because of errors" in told, "an error is no loss"
+    assert "2 left out because of errors" in told, "an error is not a loss"
     assert "1 proved by A, not by Bfirsterror1 proved by B, not by Asecond" in told
     assert "both" not in told.split("test:")[1]
     assert "They proved the same theorems." in parsed([("A", one), ("B", one)]).text

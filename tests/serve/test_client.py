@@ -161,9 +161,9 @@ def event(of: Any) -> bytes:
     ("status", "body", "headers", "kind", "words"),
     [
         (200, event(Begun()), {"Content_Type": STREAM}, ServerError, "went away in the middle"),
-        (200, b"data: {\n\n", {"Content_Type": STREAM}, ServerError, "no prover of this burn-qed"),
-        (200, b"data: \xff\n", {"Content_Type": STREAM}, ServerError, "no prover of this burn-qed"),
-        (200, b"{}", {"Content_Type": "application/json"}, ServerError, "no stream of events"),
+        (200, b"data: {\n\n", {"Content_Type": STREAM}, ServerError, "not a prover of this burn-qed"),
+        (200, b"data: \xff\n", {"Content_Type": STREAM}, ServerError, "not a prover of this burn-qed"),
+        (200, b"{}", {"Content_Type": "application/json"}, ServerError, "not a stream of events"),
         (200, event(Begun()), {"Content_Type": STREAM, "Content_Length": "9999"}, ServerError, "went"),
         (302, b"", {"Location": "http://elsewhere/"}, InputError, "http://elsewhere/"),
         (404, b"<html>nothing here", {}, InputError, "404 Not Found"),
@@ -186,7 +186,7 @@ async def test_answers_that_are_none(
 
 async def test_what_is_no_prover() -> None:
     for status, body in ((200, b"<html>"), (200, b'{"status": "ok"}'), (404, b"")):
-        with other(status, body) as url, pytest.raises(ServerError, match="no prover") as caught:
+        with other(status, body) as url, pytest.raises(ServerError, match="not a prover") as caught:
             await asyncio.to_thread(Client(url, None).health)
         assert url in caught.value.message
 
@@ -240,7 +240,7 @@ def test_where_a_request_goes(monkeypatch: pytest.MonkeyPatch, url: str, host: s
      "http://a b", "http://ä", "http://a:0", ""],
 )  # fmt: skip
 def test_what_is_no_address(url: str) -> None:
-    with pytest.raises(InputError, match="no address of a server"):
+    with pytest.raises(InputError, match="not an address of a server"):
         Client(url, None)
 
 

@@ -183,7 +183,7 @@ def test_an_adapter_that_is_not_whole_is_refused(adapter: Path) -> None:
     save_file({name: weights[name] for name in sorted(weights)[2:]}, file)
     refused(adapter, InputError, "2 missing")
     file.write_bytes(file.read_bytes()[:-50])
-    refused(adapter, CorruptError, "no whole safetensors file")
+    refused(adapter, CorruptError, "not a whole safetensors file")
 
 
 def test_an_adapters_own_tokenizer_goes_with_it(tmp_path: Path, adapter: Path) -> None:

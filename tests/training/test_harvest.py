@@ -190,5 +190,5 @@ def test_the_files_are_what_training_reads(tmp_path: Path) -> None:
     before = out.read_bytes(), beside.read_bytes()
     write_harvest(out, gathered(tmp_path / "run"))
     assert (out.read_bytes(), beside.read_bytes()) == before
-    with pytest.raises(InputError, match="no name for JSON lines"):
+    with pytest.raises(InputError, match="not a name for JSON lines"):
         write_harvest(tmp_path / "pairs.json", found)

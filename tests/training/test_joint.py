@@ -221,7 +221,7 @@ def test_positives_and_negatives_that_come_together_end_it(tmp_path: Path, input
     begin = load(inputs / "model", "cpu", "float32").model.state_dict()
     kept = load(out, "cpu", "float32").model.state_dict()
     assert all(torch.equal(kept[key], begin[key]) for key in begin)
-    # On another scale, or with another line, it is no collapse.
+    # On another scale, or with another line, it is not a collapse.
     there = run(job(inputs, lr=0.3, steps=20, least_distance=0.2), tmp_path / "low")
     assert there["stopped"] == "steps"
     own = run(job(inputs, steps=20, scale="own"), tmp_path / "own")

@@ -205,7 +205,7 @@ def test_it_is_learnt_which_lemmas_go_with_a_word() -> None:
 
 
 def test_a_theorem_is_not_held_against_what_it_needs() -> None:
-    """What shares most words with its state is the theorem itself, which is no lemma there.
+    """What shares most words with its state is the theorem itself, which is not a lemma there.
 
     In a batch it may be what another state needs, and should not look the worse for it.
     """

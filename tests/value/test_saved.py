@@ -102,7 +102,7 @@ def edited(**changes: Any) -> Any:
 @pytest.mark.parametrize(
     ("file", "damage", "kind", "said"),
     [
-        ("model.safetensors", cut_off, CorruptError, "no whole safetensors file"),
+        ("model.safetensors", cut_off, CorruptError, "not a whole safetensors file"),
         ("model.safetensors", Path.unlink, CorruptError, "is missing"),
         ("config.json", cut_off, CorruptError, "cannot read"),
         ("config.json", Path.unlink, InputError, "there is no config.json"),

@@ -64,7 +64,7 @@ def test_kinds_of_very_different_sizes_weigh_the_same() -> None:
     few = [positive and i % 40 == 0 for i, positive in enumerate(on_path)]
     found = separation(rows, few, theorems)
     assert found.probe is not None
-    assert abs(found.probe - 0.5) < 0.1, "saying `negative` always is no success"
+    assert abs(found.probe - 0.5) < 0.1, "saying `negative` always is not a success"
 
 
 def test_too_few_theorems_say_nothing() -> None:

@@ -186,7 +186,7 @@ async def encoded(
         (Reply({"embeddings": [[1, 2, 3, 4]] * 2}), "but it was"),
         (Reply([[1, 2, 3, 4]] * 2), "but it was"),
         (Reply({"error": "busy"}, 503), "2 × 503 busy"),
-        (Reply(b"{..."), "2 × the answer is no JSON"),
+        (Reply(b"{..."), "2 × the answer is not JSON"),
         (Reply(manner="frozen"), "2 × not a byte moved for 0.3 s"),
         (replace(said([[1, 2, 3, 4]] * 2), manner="stuck"), "2 × not a byte moved"),
         (replace(said([[1, 2, 3, 4]] * 2), manner="cut"), "2 × the answer broke off"),
@@ -217,7 +217,7 @@ async def test_a_server_that_does_not_work_is_known_at_once() -> None:
             await asyncio.to_thread(ServedEncoder, server.url, None, QUICK)
     for url, kind, told in (
         (nobody(), ServerError, "no connection"),
-        ("localhost:8100", InputError, "no URL of a server"),
+        ("localhost:8100", InputError, "not a URL of a server"),
     ):
         with pytest.raises(kind, match=told):
             await asyncio.to_thread(ServedEncoder, url, None, QUICK)
@@ -290,7 +290,7 @@ def test_four_bits_are_of_whole_weights_and_need_a_package(
     assert "pip install bitsandbytes" in caught.value.hint
     monkeypatch.setitem(sys.modules, "bitsandbytes", ModuleType("bitsandbytes"))
     (tmp_path / "adapter_config.json").write_text("{}")
-    with pytest.raises(InputError, match="no directory of whole weights"):
+    with pytest.raises(InputError, match="not a directory of whole weights"):
         load(tmp_path, "cpu", "nf4")
 
 

@@ -116,7 +116,7 @@ class Goal:
     fragment: Literal["tactic", "conv", "calc"] = "tactic"
     # Open metavariables in the target or a hypothesis, by internal name; None if unknown.
     holes: tuple[str, ...] | None = None
-    # What Lean says of the goal besides; None where it does not. It is no part of what the goal is.
+    # What Lean says of the goal besides; None where it does not. It is not part of what the goal is.
     facts: Facts | None = field(default=None, compare=False, repr=False)
 
     @property

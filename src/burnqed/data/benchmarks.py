@@ -208,7 +208,7 @@ def theorem_set(
         )
     elif Path(given).suffix == ".lean" or os.path.isdir(given):  # noqa: PTH112
         raise InputError(
-            f"{given} is no index",
+            f"{given} is not an index",
             hint=f"burn-qed data index --lean {given} --out INDEX.json makes one",
         )
     else:
@@ -220,5 +220,5 @@ def read_object(path: Path) -> dict[str, Any]:
     """An index as its JSON."""
     content = read_json(path)
     if not isinstance(content, dict):
-        raise InputError(f"{path} is no index")
+        raise InputError(f"{path} is not an index")
     return content

@@ -154,7 +154,7 @@ def _syntax(where: str, one: Mapping[str, Any]) -> Syntax:
         pattern = re.compile(one["match"], re.MULTILINE)
         re.compile(one["match"]).sub(one["replace"], "")
     except (re.error, TypeError) as error:
-        raise InputError(f"{where}: `match` of {one['name']} is no pattern: {error}") from error
+        raise InputError(f"{where}: `match` of {one['name']} is not a pattern: {error}") from error
     return Syntax(one["name"], pattern, one["replace"], bool(one.get("safe", False)))
 
 

@@ -112,7 +112,7 @@ def parse_index(where: str, name: str, content: Any, leak_rule: LeakRule | None 
             hint='an index is {"theorems": [{"name": …, "statement": …}, …]}',
         )
     if not isinstance(imports, list) or not all(isinstance(module, str) for module in imports):
-        raise InputError(f"{where}: `imports` is no list of modules")
+        raise InputError(f"{where}: `imports` is not a list of modules")
     if not _is_unicode({key: value for key, value in whole.items() if key != "theorems"}):
         raise InputError(f"{where} is not valid Unicode text")
     files = whole.get("files") or {}

@@ -69,7 +69,7 @@ def _listed(path: Path) -> Iterator[tuple[int, Any]]:
             yield from elements(file)
     except NotAList as error:
         raise InputError(
-            f"{path} is no LeanDojo benchmark: it is not a list of theorems",
+            f"{path} is not a LeanDojo benchmark: it is not a list of theorems",
             hint="give one of its split files, such as random/test.json",
         ) from error
     except OSError as error:

@@ -1,7 +1,7 @@
 """How a written proof is cut into steps: the text of each, and what must come of it.
 
 A step acts on the first goal and the goals behind it stay, so steps written below each other are a
-proof again. What only says which goal is meant (`·`, `{ }`, parentheses) is no step. A tactic with
+proof again. What only says which goal is meant (`·`, `{ }`, parentheses) is not a step. A tactic with
 blocks inside (`induction … with`, `have … := by`) is cut into one with `?_` in their places, and the
 steps of the blocks.
 """

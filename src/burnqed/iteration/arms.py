@@ -215,7 +215,7 @@ def _check_given(given: Given, config: Config) -> None:
 def _identities(given: Given) -> dict[str, str | None]:
     """What the policy and the trainings that are given are, by their files.
 
-    A head on another model, or a joint training that began elsewhere, is no arm of this policy.
+    A head on another model, or a joint training that began elsewhere, is not an arm of this policy.
     """
     model, head, joint = encoder_identity(given.model), None, None
     from burnqed.value.saved import read_head  # it loads torch, which is there by now

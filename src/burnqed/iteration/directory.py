@@ -109,7 +109,7 @@ def read_record(path: Path) -> dict[str, Any]:
     try:
         content = json.loads(path.read_text(encoding="utf-8"))
         if not isinstance(content, dict) or content.get("status") not in ("done", "skipped"):
-            raise ValueError("it is no stage's record")
+            raise ValueError("it is not a stage's record")
     except (OSError, ValueError) as error:
         raise InfrastructureError(
             f"cannot read {path}: {error}", hint="remove it, and the stage is looked at again"
@@ -132,7 +132,7 @@ def write_record(run: Path, stage: Stage, status: Status, why: str = "") -> None
 
 
 def iteration_of(name: str) -> int | None:
-    """Whose folder this is; None where it is no iteration's."""
+    """Whose folder this is; None where it is not an iteration's."""
     if name == folder(BASELINE):
         return BASELINE
     head, _, number = name.partition("_")

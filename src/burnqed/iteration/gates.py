@@ -228,7 +228,7 @@ def why_end(config: Config, history: History) -> str:
         if _all_evaluated(config, one)
     ]
     patience = config.stop.patience
-    if not patience or len(proved) <= patience + 1:  # iteration 0 is no plateau of the baseline
+    if not patience or len(proved) <= patience + 1:  # iteration 0 is not a plateau of the baseline
         return ""
     best_before = max(solved for _, solved in proved[:-patience])
     if all(solved < best_before + config.stop.min_gain for _, solved in proved[-patience:]):

@@ -83,7 +83,7 @@ def _read(options: Any, tables: Tables, where: str) -> Iterator[tuple[str, str, 
         plain = flag.replace("--no-", "--", 1)
         if flag not in flags and not (plain in flags and flags[plain][1].type is bool):
             raise ConfigError(
-                f"{where}: the option {flag} is no setting of a run",
+                f"{where}: the option {flag} is not a setting of a run",
                 hint="finish the run with the burn-qed that began it (its manifest.json has the "
                 "version), or begin another without that option",
             )

@@ -55,7 +55,7 @@ def candidates_from(format: Format, samples: Sequence[Sample], n: int) -> list[C
     """The distinct tactics among samples, with probabilities that sum to one over them.
 
     The same text sampled twice is one event and counts once; different texts that come to the same
-    tactic (space around it) add up. What was cut off is no tactic.
+    tactic (space around it) add up. What was cut off is not a tactic.
     """
     texts = {sample.text: sample for sample in samples if sample.ended}
     weights: dict[str, float] = {}

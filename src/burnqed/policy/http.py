@@ -177,10 +177,10 @@ def path_of(url: str) -> str:
         usable = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
         httpx.URL(url)
     except (ValueError, httpx.InvalidURL) as error:
-        what = f"{url!r} is no URL of a server: {error}"
+        what = f"{url!r} is not a URL of a server: {error}"
         raise InputError(what, hint="such as http://127.0.0.1:8000") from error
     if not usable:
-        raise InputError(f"{url!r} is no URL of a server", hint="such as http://127.0.0.1:8000")
+        raise InputError(f"{url!r} is not a URL of a server", hint="such as http://127.0.0.1:8000")
     return parts.path
 
 
@@ -199,7 +199,7 @@ def _content(response: httpx.Response) -> Any:
     try:
         return json.loads(response.content)
     except ValueError as error:  # it may have been cut off by whatever stands between
-        raise _Passing(f"the answer is no JSON: {_quoted(response.text)}") from error
+        raise _Passing(f"the answer is not JSON: {_quoted(response.text)}") from error
 
 
 def _refusal(url: str, response: httpx.Response) -> Exception:

@@ -109,7 +109,7 @@ def read_recipe(path: Path) -> Recipe:
     for name, own in told.items():
         where = f"{path}, [sources.{name}]"
         if not isinstance(own, dict):
-            raise ConfigError(f"{path}: sources.{name} is no section", hint=f"[sources.{name}]")
+            raise ConfigError(f"{path}: sources.{name} is not a section", hint=f"[sources.{name}]")
         if not _NAME.fullmatch(name):
             raise ConfigError(f"{where}: a name is letters, digits, `_`, `-` and `.`")
         one = built(Source, own, where)

@@ -48,7 +48,7 @@ class Client:
         self._token = token
 
     def health(self) -> Health:
-        """What serves there, and what may be asked for. Raises if it is no prover, or not ready."""
+        """What serves there, and what may be asked for. Raises if it is not a prover, or not ready."""
         with self._asked("GET", "/health", open=True) as response:
             if response.status not in (200, 503):
                 raise self._no_prover(f"it answers {response.status} {response.reason}")
@@ -118,7 +118,7 @@ class Client:
 
     def _events(self, response: HTTPResponse) -> Iterator[JobEvent]:
         if (response.getheader("Content-Type") or "").partition(";")[0] != "text/event-stream":
-            raise self._no_prover("its answer to a proof is no stream of events")
+            raise self._no_prover("its answer to a proof is not a stream of events")
         left = _STREAM
         while True:
             try:
@@ -193,7 +193,7 @@ class Client:
         return ServerError(f"{self.url} went away in the middle: {why}", hint=_LOST)
 
     def _no_prover(self, why: str) -> InfrastructureError:
-        return ServerError(f"{self.url} is no prover of this burn-qed: {why}", hint=_NOT_ONE)
+        return ServerError(f"{self.url} is not a prover of this burn-qed: {why}", hint=_NOT_ONE)
 
     def _read(self, response: HTTPResponse, kind: type[T]) -> T:
         try:
@@ -224,7 +224,7 @@ def _parts_of(url: str) -> tuple[str, str, int, str]:
     except ValueError:
         pass
     raise InputError(
-        f"--server {url!r:.300} is no address of a server",
+        f"--server {url!r:.300} is not an address of a server",
         hint=f"such as http://127.0.0.1:8200; a token is in {TOKEN}, not in the address",
     )
 

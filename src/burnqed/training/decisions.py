@@ -141,7 +141,7 @@ def _by_theorem(
         for theorem, node, state, tactic, outcome, error, on_path, root, origin, facts in zip(
             *columns, strict=True
         ):
-            # What was lost with Lean, or stopped by the clock or a first, small effort, is no evidence.
+            # What was lost with Lean, or stopped by the clock or by a small effort, is not evidence.
             known = outcome != "lost" and (outcome != "timeout" or error == SPENT)
             if known and theorem in records and origin in _SEARCHED:
                 nodes = found.setdefault(theorem, _Nodes(theorem, root))

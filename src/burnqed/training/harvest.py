@@ -142,7 +142,7 @@ def write_harvest(out: Path, found: Harvest) -> dict[str, Any]:
 def report_path(out: Path) -> Path:
     """PAIRS.json of PAIRS.jsonl."""
     if out.suffix != ".jsonl":
-        raise InputError(f"{out} is no name for JSON lines", hint="give one that ends in .jsonl")
+        raise InputError(f"{out} is not a name for JSON lines", hint="give one that ends in .jsonl")
     return out.with_suffix(".json")
 
 

@@ -219,7 +219,7 @@ class Loop(KeptLoop[Progress]):
             progress = replace(progress, best_step=step, best_loss=both)
             self.keep_as_best()
         self.progress = replace(progress, ended=ended)
-        self._flushed = time.monotonic()  # an evaluation is no training time
+        self._flushed = time.monotonic()  # an evaluation is not training time
         return True
 
     def _ending(self, scaled: Standing) -> Ending | None:

@@ -71,7 +71,7 @@ def prepare(
 ) -> Loaded:
     """The model to train, on the device; `resumed` is a checkpoint whose weights it goes on with.
 
-    Trained weights are float32 whatever the model computes in: a small step on a bfloat16 is no step.
+    Trained weights are float32 whatever the model computes in: bfloat16 rounds a small step away.
     """
     if adapting.method == "full":
         if base.adapter is not None:

@@ -32,7 +32,7 @@ CUTS = (1, 4, 16)
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """A state, the lemmas that a step there needed, and the theorem, which is no lemma for itself."""
+    """A state, the lemmas that a step there needed, and the theorem: it is not a lemma for itself."""
 
     state: str
     needed: tuple[int, ...]

@@ -222,7 +222,7 @@ class Loop(KeptLoop[Progress]):
             self.keep_as_best()
         elif self.progress.step:
             self.progress = replace(self.progress, waited=self.progress.waited + 1)
-        self._flushed = time.monotonic()  # an evaluation is no training time
+        self._flushed = time.monotonic()  # an evaluation is not training time
         return True
 
     def keep_as_best(self) -> None:

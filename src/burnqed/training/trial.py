@@ -43,7 +43,7 @@ class Trial:
 
 
 def try_largest(loop: Loop) -> Trial:
-    """Raises where a loss is no number, or does not reach the shared weights."""
+    """Raises where a loss is not a number, or does not reach the shared weights."""
     number, part = max(_parts(loop), key=lambda found: _tokens(loop.both, found[1]))
     device = loop.both.device
     if device.type == "cuda":

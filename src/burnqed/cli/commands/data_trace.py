@@ -39,7 +39,7 @@ def trace_command(
     is recorded replays. `·`, `case`, `<;>`, `first`, `have … := by` and the like are cut into the steps
     that they run; where that does not do the same, they stay one step. Proofs by terms are counted;
     recursive ones, and those in `mutual` blocks, are listed. A file that does not elaborate, takes too
-    long or is no text is skipped and listed.
+    long or is not text is skipped and listed.
 
     With --library the files are sources of Lean's own Init and Std, with their `module` and `prelude`.
     Their theorems are there already, so each is proved again as the library's, with itself hidden, and

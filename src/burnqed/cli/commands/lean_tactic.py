@@ -30,8 +30,8 @@ def tactic_command(
 
         burn-qed lean tactic ~/lean/my-project
 
-    Exit codes: 0 it is there, 2 PROJECT is no lake project, or has another BurnQed.lean, 3 it cannot be
-    written.
+    Exit codes: 0 it is there, 2 PROJECT is not a lake project, or has another BurnQed.lean, 3 it cannot
+    be written.
     """
     written = tactic.write(project)
     unlisted = written.unlisted

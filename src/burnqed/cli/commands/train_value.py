@@ -32,7 +32,7 @@ def value_command(
 
     It learns from groups of siblings: states that steps led to from one state, of which one is on the
     path of a judged proof and the others were explored and given up. What was not explored to the end
-    is no evidence. The states are shown to --model, and a small head is trained on its hidden states;
+    is not evidence. The states are shown to --model, and a small head is trained on its hidden states;
     the model itself stays as it is, and the head is refused for any other (weights, prompt, pooling or
     precision). A share of the theorems, by their names, is not trained on: these choose the best step.
 

@@ -48,7 +48,7 @@ def open_part(part: Part) -> Iterator[IO[bytes]]:
     with _tar(part.path) as archive:
         content = archive.extractfile(part.member)
         if content is None:
-            raise InputError(f"{part} is no file")
+            raise InputError(f"{part} is not a file")
         with content:
             yield content
 
@@ -190,4 +190,4 @@ def _tar(path: Path) -> Iterator[tarfile.TarFile]:
         with tarfile.open(path) as archive:
             yield archive
     except (tarfile.TarError, EOFError, zlib.error) as error:
-        raise InputError(f"{path} is no archive that can be read: {error}") from error
+        raise InputError(f"{path} is not an archive that can be read: {error}") from error

@@ -119,7 +119,7 @@ def rows_of(info: SourceInfo, parts: Iterable[Part], notes: Notes, source: str =
 
 
 def columns_of(part: Part) -> tuple[str, ...]:
-    """The columns of a file's first row; none where its first value is no row."""
+    """The columns of a file's first row; none where its first value is not a row."""
     with _opened(part) as file:
         if _begins(file, _PARQUET):
             return tuple(_parquet(part, file).schema_arrow.names)

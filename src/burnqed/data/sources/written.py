@@ -57,7 +57,7 @@ PROOFS = _own(
 
 
 def traced_parts(path: Path) -> tuple[Part, ...]:
-    """The files of a trace; none where the path is no trace."""
+    """The files of a trace; none where the path is not a trace."""
     if not path.is_dir():
         return ()
     from burnqed.data.trace_store import PARTS, is_trace
@@ -106,7 +106,7 @@ def steps(rows: Iterable[Row], notes: Notes) -> Iterator[Step]:
         with notes.reading():
             depth = row.values["depth"]
             if not isinstance(depth, int) or not 0 <= depth < 2**31:
-                raise row.wrong(f"`depth` is {depth!r}, which is no number of steps")
+                raise row.wrong(f"`depth` is {depth!r}, which is not a number of steps")
             yield Step(
                 source=row.values["source"] or row.source,
                 theorem=row.text("theorem"),

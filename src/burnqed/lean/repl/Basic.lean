@@ -371,7 +371,7 @@ structure Piece where
 /-- The text that was elaborated last, for the next one that begins like it. -/
 structure Kept where
   source : String
-  /-- Behind a gate: what was elaborated without one is no part of a text that has to pass it. -/
+  /-- Behind a gate: what was elaborated without one is not part of a text that has to pass it. -/
   gated : Bool
   pieces : List Piece
 

@@ -108,7 +108,7 @@ where
 def negation (cfg : Config) (g : GState) (type : Expr) : M Expr := do
   let r ← runTerm cfg g (isProposition type : MetaM Bool)
   if (← okOr "elab" r) then return .app (.const ``Not []) type
-  fail "elab" "it is no proposition, and has no negation"
+  fail "elab" "it is not a proposition, and has no negation"
 
 /-! ### Hiding a constant from automation -/
 
@@ -444,7 +444,7 @@ def calcStep (fs : Fragments) (prev : Option Expr) (stx : Syntax) (goals : List 
         assign g branch
         return (eraseFragment fs g, branch.mvarId! :: rest)
       match (← calcRelation target) with
-      | none => throwError "'calc' tactic failed, the goal is no relation{indentExpr target}"
+      | none => throwError "'calc' tactic failed, the goal is not a relation{indentExpr target}"
       | some (rel, _, rhs') =>
         let lastType := mkApp2 rel rhs rhs'
         let last ← mkFreshExprMVar (some lastType) MetavarKind.syntheticOpaque d.userName

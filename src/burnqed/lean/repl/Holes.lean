@@ -200,7 +200,7 @@ def enclosing (p : Piece) (c : Option ContextInfo) : Option Name := do
 
 /-- What is wrong with a goal as a statement of its own. -/
 def unfit (c : Statable) : Option String :=
-  if !c.isProp then some "it is no proposition"
+  if !c.isProp then some "it is not a proposition"
   else if c.type.hasSorry then some "its statement rests on another sorry"
   else if c.type.hasExprMVar then some "its statement rests on another goal of the proof"
   else if c.type.hasFVar then some "its statement rests on a declaration under way"

@@ -201,7 +201,7 @@ def take(logits: Tensor, chances: Tensor, warmth: Tensor) -> tuple[Tensor, Tenso
     With their log-probabilities at temperature 1, whatever the row's temperature [rows, 1] is.
     """
     logprobs = torch.log_softmax(logits.float(), dim=-1)
-    # Colder than that, all but the likeliest are nothing already, and the quotient is no number.
+    # Colder than that, all but the likeliest are nothing already, and the quotient is not a number.
     cumulated = torch.softmax(logprobs / warmth.clamp(min=_COLDEST), dim=-1).cumsum(-1)
     heights = chances * cumulated[:, -1:]
     tokens = torch.searchsorted(cumulated, heights, right=True).clamp_(max=logits.shape[-1] - 1)

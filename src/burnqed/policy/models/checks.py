@@ -64,7 +64,7 @@ def check_whole(file: Path) -> None:
         raise CorruptError(f"{file} is missing", hint="copy or download the model again") from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise CorruptError(
-            f"{file} is no whole safetensors file: {error}", hint="copy or download it again"
+            f"{file} is not a whole safetensors file: {error}", hint="copy or download it again"
         ) from error
 
 

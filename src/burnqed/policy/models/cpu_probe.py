@@ -40,7 +40,7 @@ def _results(dtype: torch.dtype) -> list[Tensor]:
 
 
 def main() -> None:
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # dying is no news here
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))  # dying is not news here
     print("loaded", flush=True)
     exact = _results(torch.float32)
     for name in sys.argv[1:]:

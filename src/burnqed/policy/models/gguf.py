@@ -169,5 +169,5 @@ def _fields(file: Path) -> dict[str, Any]:
         return {name: field.contents() for name, field in reader.fields.items() if len(field.data) == 1}
     except (OSError, ValueError, KeyError, IndexError) as error:
         raise CorruptError(
-            f"{file} is no whole GGUF file: {error}", hint="copy or download it again"
+            f"{file} is not a whole GGUF file: {error}", hint="copy or download it again"
         ) from error

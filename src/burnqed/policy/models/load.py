@@ -115,7 +115,7 @@ def _read(path: Path, dtype: torch.dtype) -> tuple[PreTrainedModel, PreTrainedTo
     """The model, its tokenizer and its identity."""
     if path.is_file():
         if path.suffix != ".gguf":
-            raise InputError(f"{path} is no model", hint="give a directory or a .gguf file")
+            raise InputError(f"{path} is not a model", hint="give a directory or a .gguf file")
         return _read_gguf(path, dtype)
     if (path / ADAPTER).is_file():
         return _read_adapter(path, dtype)
@@ -149,7 +149,7 @@ def _read_nf4(
 
     if not (path / "config.json").is_file() or (path / ADAPTER).is_file():
         raise InputError(
-            f"{path} is no directory of whole weights, which is what nf4 takes",
+            f"{path} is not a directory of whole weights, which is what nf4 takes",
             hint="`burn-qed export` makes one of an adapter",
         )
     config = BitsAndBytesConfig(
@@ -191,7 +191,7 @@ def _check_causal(path: Path) -> None:
     declared = config.architectures or sorted(names)
     if not names.intersection(declared):
         raise InputError(
-            f"{path} is no causal language model but {', '.join(declared) or config.model_type}",
+            f"{path} is not a causal language model but {', '.join(declared) or config.model_type}",
             hint="give a model that continues text",
         )
 

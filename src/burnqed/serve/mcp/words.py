@@ -49,7 +49,7 @@ def _(answer: ProveAnswer) -> str:
         _lean("proof of the negation", answer.negation_proof),
         _axioms(answer.axioms, answer.axioms_seen) if answer.outcome == "proved" else "",
         *map(_hole, answer.holes),
-        _lean("the text with what was found, which is no proof", answer.draft)
+        _lean("the text with what was found, which is not a proof", answer.draft)
         if answer.outcome != "proved"
         else "",
     ]
