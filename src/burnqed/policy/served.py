@@ -167,8 +167,8 @@ class ServedSampler(ABC, Generic[S]):
     async def _served_model(self, path: str) -> tuple[str | None, list[str]]:
         """The model to ask for, and all names that the server lists.
 
-        With a name given, a list that lacks it, or that cannot be read, is not an error yet: some servers
-        list other things than what they serve.
+        With a name given, a list that lacks it, or that cannot be read, is not an error yet: some
+        servers list other things than what they serve.
         """
         served, url = self.config, self._client.url + path
         try:
