@@ -26,8 +26,9 @@ from burnqed.core.types import Candidate, Goal, Theorem
 from burnqed.evaluation.prove import EFFORT, HEARTBEATS, Prover
 from burnqed.lean.pool import run_sync
 from burnqed.lean.session import open_session
-from burnqed.prover.assembly import assemble, modules_of
+from burnqed.prover.assembly import assemble
 from burnqed.prover.config import SearchConfig
+from burnqed.prover.leans import modules_of
 from burnqed.prover.sets import chosen
 from burnqed.search.best_first import best_first
 

@@ -19,6 +19,7 @@ from burnqed.evaluation.results import IterationResult
 from burnqed.prover import checking, evaluating
 from burnqed.prover.checking import SECONDS, Checked
 from burnqed.prover.config import Config, EvalConfig, LeanConfig
+from burnqed.prover.leans import in_project
 from burnqed.prover.loops import outside
 from burnqed.prover.results import Result, refused
 from burnqed.prover.task import Task, refuse_danger, task_of
@@ -55,7 +56,9 @@ async def prove_async(statement: str | Path, config: Config | None = None, **set
 def _for(task: Task, config: Config) -> Config:
     """The settings with the text's imports, once these are known to be harmless."""
     refuse_danger(task, trust=config.trust)
-    imports = tuple(dict.fromkeys([*config.imports, *task.source.imports]))
+    config = in_project(config, task.path)
+    own = task.imports or (() if task.path is None else ("Init",))
+    imports = tuple(dict.fromkeys([*config.imports, *own]))
     workers = config.workers if task.has_holes else 1
     return msgspec.structs.replace(config, imports=imports, workers=workers)
 

@@ -21,7 +21,6 @@ from burnqed.prover.config import (
     UNGUIDED,
     EvalConfig,
     GuidedConfig,
-    LeanConfig,
     PolicyConfig,
     SearchConfig,
     SetConfig,
@@ -118,17 +117,17 @@ def check(config: PolicyConfig) -> None:
         raise InputError("temperature 0 has no noise", hint="leave out --temperature, or --noise")
 
 
-def modules_of(config: LeanConfig, own: Sequence[str] = ()) -> tuple[str, ...]:
-    """The modules that Lean must load: Init, those of the settings, and those of the file or set."""
-    return tuple(dict.fromkeys(["Init", *config.imports, *own]))
-
-
 def assemble(
-    config: PolicyConfig, modules: Sequence[str], nodes: int, warn: Warn, begun: Path | None = None
+    config: PolicyConfig,
+    modules: Sequence[str],
+    nodes: int,
+    warn: Warn,
+    begun: Path | None = None,
+    file: Path | None = None,
 ) -> Assembled:
     """Set up, load and check all parts, so that errors and progress appear before the work.
 
-    `begun` is the directory of a run that is resumed, if there is one yet.
+    `begun` is the directory of a run that is resumed, if there is one yet. `file` is what is proved.
     """
     check(config)
     at_once = begun is not None and before_visits(begun, config)
@@ -137,14 +136,20 @@ def assemble(
             f"{begun} was begun before searches had visits, costs and a small effort: it goes on "
             "without them"
         )
-    return put_together(config, modules, nodes, warn, at_once=at_once)
+    return put_together(config, modules, nodes, warn, at_once=at_once, file=file)
 
 
 def put_together(
-    config: PolicyConfig, modules: Sequence[str], nodes: int, warn: Warn, *, at_once: bool
+    config: PolicyConfig,
+    modules: Sequence[str],
+    nodes: int,
+    warn: Warn,
+    *,
+    at_once: bool,
+    file: Path | None = None,
 ) -> Assembled:
     """The parts of a prover, `at_once` as in `Assembled`. On a cluster each node does this."""
-    lean = leans.set_up(config, modules)
+    lean = leans.set_up(config, modules, file=file)
     chosen = replace(policies.chosen(config, lean.toolchain), costs=not at_once)
     prepared = policies.prepare(chosen, lambda: lean.library(config.workers), config.workers, warn)
     guide = values.guide(config, prepared, warn) if isinstance(config, GuidedConfig) else Guide()

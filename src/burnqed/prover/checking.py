@@ -57,8 +57,9 @@ def check(
     # Init is always imported, as in any Lean file. The reference, if any, decides the other imports.
     modules = ("Init", *(source.imports if reference is None else reference.imports))
     wanted = () if unfit else tuple(dict.fromkeys(modules))
-    lean = leans.set_up(config, wanted, seconds=seconds)
-    if WHOLE.issuperset(wanted):
+    path = given if isinstance(given, Path) else None
+    lean = leans.set_up(leans.in_project(config, path), wanted, seconds=seconds, file=path)
+    if lean.toolchain.kind != "embedded" or WHOLE.issuperset(wanted):
         begun = time.monotonic()  # setting up Lean does not count against the file
 
     async def work() -> judge.FileVerdict:

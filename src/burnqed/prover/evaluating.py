@@ -33,8 +33,9 @@ from burnqed.evaluation.results import (
 from burnqed.evaluation.run import SAVE_EVERY, Plan
 from burnqed.lean.pool import run_sync
 from burnqed.prover import sets
-from burnqed.prover.assembly import Assembled, assemble, check, modules_of, unguided
+from burnqed.prover.assembly import Assembled, assemble, check, unguided
 from burnqed.prover.config import EvalConfig
+from burnqed.prover.leans import modules_of
 from burnqed.prover.policies import Warn
 from burnqed.prover.sites import HERE, Cluster
 from burnqed.trajectories.record import Provenance

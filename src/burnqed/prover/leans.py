@@ -2,21 +2,29 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
-from burnqed.lean.embedded.progress import Progress, Terminal
+import msgspec
+
+from burnqed.lean.embedded.progress import Progress, Silent, Terminal
 from burnqed.lean.embedded.snapshot import BOOT_SECONDS
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
-from burnqed.lean.toolchain import Toolchain, find
+from burnqed.lean.project import project_of
+from burnqed.lean.toolchain import Toolchain, find, native_lean
 from burnqed.prover.config import LeanConfig
 
 if TYPE_CHECKING:  # it loads numpy
     from burnqed.policy.ranked.library import Library
+
+C = TypeVar("C", bound=LeanConfig)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +52,52 @@ def set_up(
     modules: Sequence[str],
     options: Sequence[str] = (),
     seconds: float = BOOT_SECONDS,
+    file: Path | None = None,
 ) -> Lean:
-    """Set up the Lean of the settings, with its progress shown to the user."""
+    """Set up the Lean of the settings, with its progress shown to the user.
+
+    In a lake project it has the project's options: those of the library that a `file` is of.
+    """
     with Terminal() as progress:
         toolchain = _found(config, progress)
-        spec = toolchain.launch(modules, options, seconds)
+        spec = _launched(toolchain, modules, options, seconds, file)
     return Lean(toolchain, spec, tuple(modules), config.project)
+
+
+def _launched(
+    toolchain: Toolchain,
+    modules: Sequence[str],
+    options: Sequence[str] = (),
+    seconds: float = BOOT_SECONDS,
+    file: Path | None = None,
+) -> LaunchSpec:
+    own = toolchain.project.setup(modules, file) if toolchain.project else ()
+    return toolchain.launch(modules, (*own, *options), seconds)
+
+
+def in_project(config: C, path: Path | None) -> C:
+    """The settings with the lake project that a file is of, unless they name a project or a Lean.
+
+    Without a native Lean they stay: the embedded one reads files that import no more than its library.
+    """
+    kind = config.toolchain or os.environ.get("BURN_QED_TOOLCHAIN") or "native"
+    if path is None or config.project is not None or kind == "embedded":
+        return config
+    root = project_of(path)
+    if root is None or native_lean(root) is None:
+        return config
+    return msgspec.structs.replace(config, project=root)
+
+
+def modules_of(config: LeanConfig, own: Sequence[str] | None = None) -> tuple[str, ...]:
+    """The modules that Lean must load: Init, those of the settings, and those of the file or set.
+
+    Where nothing says what is imported, a lake project gives all of its own modules.
+    """
+    if own is None and config.project is not None and not config.imports:
+        project = _found(config, Silent()).project
+        own = project.roots() if project else ()
+    return tuple(dict.fromkeys(["Init", *config.imports, *(own or ())]))
 
 
 class Leans:
@@ -65,7 +113,10 @@ class Leans:
         return self._toolchain.label
 
     def loadable(self, modules: Sequence[str]) -> list[str]:
-        """The modules that the toolchain may have. The embedded Lean's are known in advance."""
+        """The modules that the toolchain may have, as far as that can be known before it starts."""
+        project = self._toolchain.project
+        if project is not None:
+            return [module for module in modules if project.built(module)]
         if self._toolchain.kind != "embedded":
             return list(modules)
         return [module for module in modules if module.split(".")[0] in ("Init", "Std", "Lean")]
@@ -87,4 +138,14 @@ class Leans:
 
 
 def _found(config: LeanConfig, progress: Progress) -> Toolchain:
-    return find(progress, config.toolchain, config.project.resolve() if config.project else None)
+    if config.project is None:
+        return find(progress, config.toolchain)
+    found = find(progress, config.toolchain, config.project.expanduser().resolve())
+    _tell(found.described)
+    return found
+
+
+@cache
+def _tell(which: str) -> None:
+    """Say once which Lean runs a project: it may be another one than the user expects."""
+    print(f"Lean: {which}", file=sys.stderr)

@@ -20,8 +20,9 @@ from burnqed.evaluation.negatives import Effort, checksum, paths, search_sibling
 from burnqed.evaluation.run import Kept, Plan, seed_of, work_through
 from burnqed.lean.pool import run_sync
 from burnqed.prover import sets
-from burnqed.prover.assembly import assemble, check, modules_of
+from burnqed.prover.assembly import assemble, check
 from burnqed.prover.config import NegativesConfig
+from burnqed.prover.leans import modules_of
 from burnqed.prover.policies import Warn
 from burnqed.trajectories.record import Provenance
 from burnqed.trajectories.schema import TRAJECTORIES

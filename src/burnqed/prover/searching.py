@@ -11,9 +11,10 @@ from burnqed.core.watching import Watcher
 from burnqed.evaluation.run import Plan
 from burnqed.lean.pool import run_sync
 from burnqed.prover import sets
-from burnqed.prover.assembly import assemble, check, modules_of
+from burnqed.prover.assembly import assemble, check
 from burnqed.prover.config import SearchConfig
 from burnqed.prover.following import followed, following
+from burnqed.prover.leans import modules_of
 from burnqed.prover.sites import HERE, Cluster
 from burnqed.trajectories.record import Provenance
 from burnqed.trajectories.schema import TRAJECTORIES, Origin

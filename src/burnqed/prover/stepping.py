@@ -14,7 +14,6 @@ from burnqed.lean.pool import Pool
 from burnqed.lean.session import Session, open_session
 from burnqed.lean.verdict import Verdict
 from burnqed.prover import leans
-from burnqed.prover.assembly import modules_of
 from burnqed.prover.config import StepConfig
 from burnqed.prover.loops import Loop, outside
 from burnqed.prover.task import Task, gate_of, refuse_danger
@@ -39,7 +38,7 @@ class Lean:
     def __enter__(self) -> Self:
         if self._loop is not None:
             raise InputError("this Lean is open already")
-        lean = outside(lambda: leans.set_up(self.config, modules_of(self.config)))
+        lean = outside(lambda: leans.set_up(self.config, leans.modules_of(self.config)))
         self._loop = Loop()
         try:
             self._loop.call(self._open(lean))

@@ -41,6 +41,11 @@ class Task:
         """The text, split into its imports and the rest."""
         return statement.split_header(self.text)
 
+    @property
+    def imports(self) -> tuple[str, ...] | None:
+        """What it imports; None for a text that does not say so, which is no file."""
+        return self.source.imports or (None if self.path is None else ())
+
     @cached_property
     def words(self) -> frozenset[str]:
         return frozenset(token.text for token in tokenize(self.source.body))

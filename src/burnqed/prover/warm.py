@@ -15,9 +15,10 @@ from burnqed.core.watching import warn
 from burnqed.evaluation.prove import DEFAULT_HEARTBEATS
 from burnqed.evaluation.prove import Prover as Searcher
 from burnqed.prover import checking
-from burnqed.prover.assembly import Assembled, assemble, modules_of
+from burnqed.prover.assembly import Assembled, assemble
 from burnqed.prover.checking import SECONDS, Checked
 from burnqed.prover.config import Config
+from burnqed.prover.leans import modules_of
 from burnqed.prover.lemmas import Lemma, lemmas_for, retriever_of
 from burnqed.prover.loops import Loop
 from burnqed.prover.results import Result, refused, result_of

@@ -17,7 +17,6 @@ from burnqed.cli.progress import counted
 from burnqed.data.verify import Verdict, Verified, verify
 from burnqed.lean.pool import Pool, run_sync
 from burnqed.prover import leans
-from burnqed.prover.assembly import modules_of
 from burnqed.prover.config import LeanConfig
 from burnqed.prover.sets import chosen
 
@@ -38,7 +37,7 @@ def verify_command(
     about them.
     """
     index = chosen(theorems, split=split)
-    spec = leans.set_up(config, modules_of(config, index.imports)).spec
+    spec = leans.set_up(config, leans.modules_of(config, index.imports)).spec
 
     async def work() -> list[Verified]:
         with counted("verifying", len(index.entries), shown=not as_json) as advance:

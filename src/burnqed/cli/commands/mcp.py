@@ -13,7 +13,6 @@ from burnqed.core.listening import is_local, listen
 from burnqed.core.stopping import Stopping
 from burnqed.lean.pool import run_sync
 from burnqed.prover import leans
-from burnqed.prover.assembly import modules_of
 from burnqed.serve.answers import Health
 from burnqed.serve.config import McpConfig
 
@@ -87,7 +86,9 @@ def _over_http(config: McpConfig, host: str, port: int, stopping: Stopping) -> N
 
     with listen(host, port) as listening:
         token = token_from_environment(needed=not is_local(listening))
-        leans.set_up(config, modules_of(config))  # its progress is shown, and Ctrl-C ends it at once
+        leans.set_up(
+            config, leans.modules_of(config)
+        )  # its progress is shown, and Ctrl-C ends it at once
 
         def ready(url: str, health: Health) -> None:
             print(
@@ -105,7 +106,7 @@ def _over_stdio(config: McpConfig, stopping: Stopping) -> None:
     from burnqed.serve.mcp.stdio import Wire, claimed, serve
 
     with claimed() as (source, sink):
-        leans.set_up(config, modules_of(config))
+        leans.set_up(config, leans.modules_of(config))
 
         async def work() -> None:
             await serve(config, Wire(source, sink), stopping.event())

@@ -25,8 +25,9 @@ from burnqed.evaluation.prove import Attempt
 from burnqed.lean.holes import sorry_at
 from burnqed.lean.pool import run_sync
 from burnqed.lean.source_file import read_standard_input
-from burnqed.prover.assembly import Assembled, assemble, modules_of
+from burnqed.prover.assembly import Assembled, assemble
 from burnqed.prover.config import Config
+from burnqed.prover.leans import in_project, modules_of
 from burnqed.prover.task import Task, attempt, gate_of, refuse_danger, task_of
 
 T = TypeVar("T")
@@ -160,9 +161,11 @@ def prove_command(
     if server is not None:
         named = given(context, Config)
         raise typer.Exit(prove_there(server, task, config, named, original, as_json))
+    config = in_project(config, task.path)
     view = SearchView(quiet=as_json or suggest)
     with view.loading():
-        prover = assemble(config, modules_of(config, task.source.imports), config.nodes, tables.warn)
+        modules = modules_of(config, task.imports)
+        prover = assemble(config, modules, config.nodes, tables.warn, file=task.path)
     explanation = Explanation(view.begun, prover.guide.scoring) if explain else None
     work = _attempt(prover, config, task, view, place, negate=disprove)
     found = _watched(view, work, explanation)

@@ -13,7 +13,6 @@ from burnqed.core.listening import is_local, listen
 from burnqed.core.stopping import Stopping
 from burnqed.lean.pool import run_sync
 from burnqed.prover import leans
-from burnqed.prover.assembly import modules_of
 from burnqed.serve.answers import Health
 from burnqed.serve.config import ServeConfig
 from burnqed.web.pages import pages
@@ -64,7 +63,9 @@ def prove_command(
 
     with listen(host, port) as listening:
         token = token_from_environment(needed=not is_local(listening))
-        leans.set_up(config, modules_of(config))  # its progress is shown, and Ctrl-C ends it at once
+        leans.set_up(
+            config, leans.modules_of(config)
+        )  # its progress is shown, and Ctrl-C ends it at once
         stopping = Stopping()
 
         def ready(url: str, health: Health) -> None:
