@@ -439,8 +439,61 @@ ATTACKS = (
     ),
 )
 
+# --------------------------------------------- what Mathlib and the libraries below it bring along
+
+# Clauses of `aesop` as Aesop's own grammar has them, and `trace` of a term, which Mathlib evaluates: for a
+# Lean that has neither. A trusted reference declares them, and a file may repeat that.
+AESOP = """declare_syntax_cat aesop_rule (behavior := symbol)
+syntax "safe " aesop_rule : aesop_rule
+syntax "apply " aesop_rule : aesop_rule
+syntax "tactic " aesop_rule : aesop_rule
+syntax ident : aesop_rule
+syntax "(" term ")" : aesop_rule
+declare_syntax_cat aesop_clause
+syntax " (" &"add " aesop_rule,+,? ")" : aesop_clause
+syntax " (" &"config" " := " term ")" : aesop_clause
+syntax " (" &"simp_config" " := " term ")" : aesop_clause
+syntax "aesop" (ppSpace colGt aesop_clause)* : tactic
+macro_rules | `(tactic| aesop $_*) => `(tactic| trivial)
+"""
+TRACE = 'syntax (name := Lean.Parser.Tactic.trace) "trace " term : tactic\n'
+OWN = "def k : Nat := 3\n"
+
+
+def _with(name: str, given: str, proof: str, reason: str, theorem: str = "1 = 1") -> CheatFile:
+    head = f"{given}{OWN}\n"
+    return _against(
+        name,
+        f"{head}theorem a : {theorem} := by\n  {proof}\n",
+        f"{head}theorem a : {theorem} := sorry\n",
+        reason,
+    )
+
+
+BUILDER = r"needs a builder"
+MATHLIB = (
+    _with("a configuration of aesop that is a program", AESOP, "aesop (config := k)", r"plain literal"),
+    _with("a program in a configuration of aesop", AESOP, "aesop (add safe apply k) (simp_config := { maxSteps := k })", r"plain literal"),
+    _with("a rule of aesop that is a program", AESOP, "aesop (add safe tactic k)", BUILDER),
+    _with("a rule of aesop that may be a program", AESOP, "aesop (add safe k)", BUILDER),
+    _with("two rules of aesop, one of them a program", AESOP, "aesop (add safe apply k, safe (k))", BUILDER),
+    _with("sorry in a rule of aesop", AESOP, "aesop (add safe (by sorry))", UNPROVED),
+    _with("code in a rule of aesop", AESOP, "aesop (add safe (by run_tac pure ()))", CODE),
+    _with("a term that is evaluated to be said", TRACE, "trace toString k\n  rfl", r"plain literal"),
+    _file("polyrith", "theorem a (x : Int) : x = x := by\n  polyrith\n", CODE, lean=False),
+    _file("plausible", "theorem a (x : Int) : x = x + 1 := by plausible\n", CODE, lean=False),
+    _file("leansearch", 'theorem a (x : Int) : x = x := by\n  #leansearch "x = x"\n', CODE, lean=False),
+    _file("an attribute given on", "@[to_additive (attr := tactic foo)] def f : Nat := 1\n\ntheorem a : f = 1 := rfl\n", CODE, lean=False),
+    _file("the second attribute given on", "@[to_additive (attr := simp, implemented_by g)] def f : Nat := 1\n\ntheorem a : f = 1 := rfl\n", CODE, lean=False),
+    _file("a metaprogram of Mathlib's", "def f := Mathlib.Tactic.Ring.RingNF.cleanup\n\ntheorem a : 1 = 1 := rfl\n", CODE, lean=False),
+    _file("metaprograms of Mathlib's opened", "open Mathlib Tactic in\ntheorem a : 1 = 1 := rfl\n", CODE, lean=False),
+    _file("a tactic of Aesop's type", "def f : Aesop.RuleTac := fun _ => default\n\ntheorem a : 1 = 1 := rfl\n", CODE, lean=False),
+    _file("proof_wanted", "proof_wanted h : 1 = 2\n\ntheorem a : 1 = 2 := h\n", ANY, lean=False),
+    _against("an alias of what is left open", "theorem h : 1 = 2 := sorry\n\nalias a := h\n", "theorem a : 1 = 2 := sorry\n", ANY),
+)  # fmt: skip
+
 CHEAT_FILES: tuple[CheatFile, ...] = (
-    SORRIES + NATIVE + AXIOMS + CODE_FILES + STATEMENTS + LOGIC + ATTACKS
+    SORRIES + NATIVE + AXIOMS + CODE_FILES + STATEMENTS + LOGIC + ATTACKS + MATHLIB
 )
 
 # --------------------------------------------------------------------------- tactics

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from burnqed.core.types import LibraryConstant, Proposition, Statement, TheoremText
+from tests.lean.cheats import AESOP
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,6 +436,8 @@ HONEST: tuple[HonestFile, ...] = (
     _file("subtype without spaces", "def Pos := {n : Nat // 0 < n}\n\ntheorem a (p : Pos) : p.1≠0 := by\n  have := p.2\n  omega\n"),
     _file("arrows of ASCII", "theorem a (x y : Nat) (h : y = x) : x = y /\\ (x = y \\/ False) := by\n  rw [<- h]\n  exact ⟨rfl, .inl rfl⟩\n"),
     _file("configuration", "theorem a (x : Nat) : x + 0 = x := by simp (config := { decide := true })\n\ntheorem b (p : Prop) (h : p) : p ∧ True := by simp (maxSteps := 1000) +contextual [h]\n", 2),
+    _file("clauses of aesop", f"{AESOP}\ntheorem a (n : Nat) : n = n := by\n  aesop (config := {{ maxRules := 10 }}) (add safe apply Nat.le_refl, safe (by simp))\n", 1, f"{AESOP}\ntheorem a (n : Nat) : n = n := sorry\n"),
+    _file("names that Mathlib makes words of", "theorem polyrith (hint says : Nat) : hint + says = says + hint := by omega\n\nnamespace Batteries\n\ntheorem plausible (trace : Nat) : trace = trace := rfl\n\nend Batteries\n", 2),
     _file("generalize and revert", "theorem a (x y : Nat) (h : x + y = 3) : y + x = 3 := by\n  revert h\n  generalize hz : x + y = z\n  intro h\n  rw [Nat.add_comm]\n  omega\n"),
     _file("contradiction", "theorem a (p : Prop) (h : p) (n : ¬ p) : 1 = 2 := by contradiction\n\ntheorem b (h : 1 = 2) : False := by\n  exfalso\n  cases h\n", 2),
     _file("by_contra through absurd", "theorem a (n : Nat) (h : n ≠ 0) : 0 < n := by\n  apply Nat.pos_of_ne_zero\n  intro e\n  exact absurd e h\n"),

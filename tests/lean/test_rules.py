@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from burnqed.lean import rules
 from burnqed.lean.rules import first_violation, violations
+from burnqed.lean.strangers import first_danger
 from tests.lean.cheats import CHEAT_FILES, CHEAT_PROOFS, CheatFile, CheatProof
 from tests.lean.honest import HONEST, HONEST_PROOFS, HonestFile, HonestProof
 
@@ -94,6 +95,8 @@ FORBIDDEN_OPTIONS = (
 FORBIDDEN_ATTRIBUTES = (
     "macro X", "tactic X", "term_elab X", "implemented_by f", 'extern "x"', "csimp", "init",
     "simp, local macro X", "cpass", "grind_propagator", "simprocAttr", "builtin_term_parser",
+    "to_additive (attr := macro X)", "to_additive (attr := simp, csimp) foo", "simps!, norm_num _ + _",
+    "to_additive existing (attr := simp (config := f), tactic X)",
 )  # fmt: skip
 
 
@@ -114,10 +117,43 @@ def test_attributes_that_install_code(name: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["simp", "local simp", "-simp", "ext", "reducible, inline", "grind =", "instance 100"]
+    "name",
+    [
+        "simp",
+        "local simp",
+        "-simp",
+        "ext",
+        "reducible, inline",
+        "grind =",
+        "instance 100",
+        'to_additive (attr := simp, norm_cast) foo "x"',
+        "to_additive (reorder := 1 2), mono",
+        "gcongr",
+    ],
 )
 def test_attributes_that_do_not(name: str) -> None:
     assert first_violation(f"attribute [{name}] f") is None
+
+
+@pytest.mark.parametrize("name", [
+    "Mathlib.Tactic.Ring.ring1", "open Mathlib Nat", "_root_.Aesop.RuleTac", "Batteries.Tactic.Lint.f",
+    "open Lake", "Qq.Quoted",
+])  # fmt: skip
+def test_the_machinery_of_libraries(name: str) -> None:
+    assert "machinery" in str(first_violation(f"theorem a : p := by\n  exact {name}"))
+
+
+@pytest.mark.parametrize(
+    "name", ["Mathlib.Vector.map f v", "open Batteries", "Batteries.RBMap", "my.Lean"]
+)
+def test_what_is_no_machinery(name: str) -> None:
+    assert first_violation(f"exact {name}") is None
+
+
+@pytest.mark.parametrize("word", sorted(rules.RUNS_CODE_IN_MATHLIB))
+def test_what_runs_code_in_mathlib_is_no_tactic(word: str) -> None:
+    assert first_violation(f"by\n  {word} x") if not word.endswith("%") else True
+    assert word in rules.gate()["words"]
 
 
 @pytest.mark.parametrize("char", list("\u200b\u202e\u00ad\ufeff\u0430\uff53\x00"))
@@ -127,9 +163,10 @@ def test_characters_that_deceive(char: str) -> None:
 
 @pytest.mark.parametrize("entry", HONEST, ids=lambda e: e.name)
 def test_honest_files_pass(entry: HonestFile) -> None:
-    """With a notation of their own only beside a reference."""
-    found = [v.reason for v in violations(entry.source) if not (v.notation and entry.reference)]
-    assert found == []
+    """With a notation, or what else changes the syntax, only beside a reference that has it."""
+    beside = entry.reference
+    assert [v.reason for v in violations(entry.source) if not (v.dangerous and beside)] == []
+    assert first_danger(entry.source, beside, notations=beside is not None) is None
 
 
 @pytest.mark.parametrize("entry", HONEST_PROOFS, ids=lambda e: e.name)

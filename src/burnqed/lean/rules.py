@@ -46,7 +46,7 @@ WORLD = frozenset({
 SEARCHES = frozenset({
     "exact?", "apply?", "rw?", "rewrite?", "simp?", "simp_all?", "dsimp?", "simpa?", "grind?", "try?",
     "have?", "aesop?", "norm_num?", "observe?", "decide?", "show_term",
-    "rw_search", "slim_check", "simp_arith?", "solve_by_elim?", "conv?", "calc?",
+    "rw_search", "simp_arith?", "solve_by_elim?", "conv?", "calc?",
 })  # fmt: skip
 
 
@@ -69,7 +69,23 @@ _GROUPS = (
     (SEARCHES, "searches; put what it suggests in its place", False),
 )
 # Ordinary names in core Lean. If Mathlib makes them words of the grammar, Lean's parse shows it.
-SEARCHES_OF_MATHLIB = frozenset({"hint", "says", "plausible", "polyrith"})
+SEARCHES_OF_MATHLIB = frozenset({
+    "hint", "says", "rw??", "unfold?", "observe??", "conv?", "extract_goal",
+})  # fmt: skip
+# Likewise: they evaluate a term of the text, ask a server, or start a program.
+RUNS_CODE_IN_MATHLIB = frozenset({
+    "polyrith", "plausible", "slim_check", "from_lrat", "pi_lower_bound", "pi_upper_bound",
+    "success_if_fail_with_msg", "with_panel_widgets", "by_elabq", "run_tacq", "mk_rpc_widget%",
+    "#leansearch", "#loogle", "#moogle", "#search", "#statesearch",
+})  # fmt: skip
+# Lean's metaprograms, and those of the libraries below Mathlib, by the first part of their names.
+MACHINERY = frozenset({
+    "Lean", "Mathlib", "Aesop", "Qq", "ProofWidgets", "LeanSearchClient", "ImportGraph", "Lake",
+})  # fmt: skip
+_MACHINERY_OF_BATTERIES = frozenset({
+    "Tactic", "Linter", "Util", "Lean", "CodeAction", "Parser", "Meta",
+})  # fmt: skip
+_MATHEMATICS = (["Lean", "Grind"], ["Mathlib", "Vector"])
 WORDS = {word: (what, danger) for words, what, danger in _GROUPS for word in words}
 SEARCH_TACTIC = re.compile(r"[a-z_]+\?!?")
 # How `grind` refers to a case split, as in `grind only [#ef78]`. No command has such a name.
@@ -170,6 +186,8 @@ def _words(source: str, token: Token, before: Token | None, after: str) -> Itera
             continue
         what, dangerous = WORDS[part]
         yield Violation(f"`{token.text}` {what}", token.start, dangerous, part in NOTATIONS)
+    if begins and token.text in RUNS_CODE_IN_MATHLIB and token.text not in WORDS:
+        yield Violation(f"`{token.text}` runs code, or asks a server", token.start)
     if token.text not in WORDS and begins and "?" in token.text and SEARCH_TACTIC.fullmatch(token.text):
         yield Violation(
             f"`{token.text}` searches; put what it suggests in its place", token.start, False
@@ -183,9 +201,13 @@ def _words(source: str, token: Token, before: Token | None, after: str) -> Itera
 
 
 def _is_meta(parts: Sequence[str]) -> bool:
-    """Names that could make syntax or programs that nobody parsed. Those of `grind` are harmless."""
-    inner = parts[1:] if parts[0] == "_root_" else parts
-    return inner[:1] == ["Lean"] and inner[:2] != ["Lean", "Grind"]
+    """Names that could make syntax or programs that nobody parsed, as in `repl/Gate.lean`."""
+    inner = list(parts[1:] if parts[0] == "_root_" else parts)
+    if inner[:2] in _MATHEMATICS:
+        return False
+    if inner[:1] == ["Batteries"]:
+        return len(inner) > 1 and inner[1] in _MACHINERY_OF_BATTERIES
+    return bool(inner) and inner[0] in MACHINERY
 
 
 def _begins_tactic(source: str, token: Token, before: Token | None) -> bool:
@@ -195,8 +217,11 @@ def _begins_tactic(source: str, token: Token, before: Token | None) -> bool:
 
 
 def _attributes(tokens: Sequence[Token], index: int) -> Iterator[Violation]:
-    """The first word of each attribute between the brackets."""
-    depth, starts = 1, True
+    """The first word of each attribute between the brackets, also of those that one gives on.
+
+    `to_additive (attr := simp, norm_cast)` gives on two.
+    """
+    depth, starts, lists = 1, True, {1}
     for at in range(index + 1, len(tokens)):
         token = tokens[at]
         if token.text == "@[":
@@ -205,10 +230,14 @@ def _attributes(tokens: Sequence[Token], index: int) -> Iterator[Violation]:
         if token.text in CLOSERS:
             depth += 1
         elif token.text in CLOSERS.values():
+            lists.discard(depth)
             depth -= 1
             if depth == 0:
                 return
-        elif depth == 1 and token.text == ",":
+        elif depth in lists and token.text == ",":
+            starts = True
+        elif token.text == ":=" and depth > 1 and tokens[at - 1].text == "attr":
+            lists.add(depth)
             starts = True
         elif starts and token.text == "-":
             continue
@@ -235,7 +264,8 @@ def _characters(source: str) -> Iterator[Violation]:
 
 def gate(notations: bool = False) -> dict[str, list[str]]:
     """The same rules for Lean's own parse of a text, in the form of `qed.compile`."""
-    forbidden = {word for word, (_, danger) in WORDS.items() if danger} | SEARCHES | SEARCHES_OF_MATHLIB
+    forbidden = {word for word, (_, danger) in WORDS.items() if danger}
+    forbidden |= SEARCHES | SEARCHES_OF_MATHLIB | RUNS_CODE_IN_MATHLIB
     return {
         "kinds": sorted(COMMAND_KINDS | NOTATION_KINDS if notations else COMMAND_KINDS),
         "words": sorted(forbidden - NOTATIONS if notations else forbidden),

@@ -71,17 +71,52 @@ where
     | a :: l => plain env a && all l
 
 /-- Names of the machinery: with them a text could make syntax or programs that nobody parsed. What `grind`
-asks of a type is mathematics. -/
+asks of a type is mathematics, and so are the data structures of Batteries. The same list is in `rules.py`. -/
 def isMeta : List String → Bool
   | "_root_" :: l => isMeta l
   | "Lean" :: "Grind" :: _ => false
-  | "Lean" :: _ => true
-  | _ => false
+  | "Mathlib" :: "Vector" :: _ => false
+  | "Batteries" :: part :: _ => hasStr ["Tactic", "Linter", "Util", "Lean", "CodeAction", "Parser", "Meta"] part
+  | head :: _ => hasStr ["Lean", "Mathlib", "Aesop", "Qq", "ProofWidgets", "LeanSearchClient", "ImportGraph", "Lake"] head
+  | [] => false
 
 /-- Terms that are syntax to programs. A notation's right side becomes such a term: an antiquotation in it would be a program
 that runs wherever the notation is used. -/
 def quotations : List String := ["quot", "dynamicQuot", "precheckedQuot", "quotedName", "doubleQuotedName",
   "antiquot", "antiquot_scope", "antiquot_suffix_splice", "token_antiquot"]
+
+/-- What Lean, or a library's tactic, evaluates when it elaborates a piece of syntax: the value of a configuration, also as
+Aesop writes it, and what Mathlib's `trace` says. -/
+def evaluated (k : Name) (args : List Syntax) : Option Syntax :=
+  match args with
+  | _ :: _ :: value :: _ =>
+    if k == `Lean.Parser.Tactic.valConfigItem || k == `Lean.Parser.Tactic.config then some value
+    else match args with
+      | .atom _ "(" :: .atom _ word :: .atom _ ":=" :: value :: _ => if word.endsWith "config" then some value else none
+      | _ => none
+  | [_, value] => if k == `Lean.Parser.Tactic.trace then some value else none
+  | _ => none
+
+/-- Builders that make no program of a declaration. Without one of them Aesop runs what has a tactic's type. -/
+def builders : List String := ["apply", "simp", "unfold", "constructors", "forward", "destruct", "cases"]
+
+/-- Of a rule of Aesop's: how many builders and how many names it has, and whether it asks for a tactic by its name. Tactics
+that it spells out are read as all others are. -/
+partial def ruleParts (stx : Syntax) (acc : Nat × Nat × Bool) : Nat × Nat × Bool :=
+  match stx with
+  | .atom _ v => if hasStr builders v then (acc.1 + 1, acc.2) else if v == "tactic" then (acc.1, acc.2.1, true) else acc
+  | .ident .. => (acc.1, acc.2.1 + 1, acc.2.2)
+  | .node _ k args => if k == `Lean.Parser.Term.byTactic then acc else go args.toList acc
+  | .missing => acc
+where
+  go : List Syntax → Nat × Nat × Bool → Nat × Nat × Bool
+    | [], acc => acc
+    | a :: l, acc => go l (ruleParts a acc)
+
+/-- Whether a rule of Aesop's may run a program that is a declaration's value. `least`: builders that it must have. -/
+def runsRule (least : Nat) (stx : Syntax) : Bool :=
+  let (own, names, program) := ruleParts stx (0, 0, false)
+  program || own < names || own < least
 
 @[noinline] def declaresInstance (env : Environment) : Bool :=
   some? (fun (c : Name × ConstantInfo) => Meta.isInstanceCore env c.1) (newConstants env)
@@ -107,17 +142,21 @@ partial def refusal (g : Gate) (env : Environment) (dirty : Bool) (stx : Syntax)
       else if k == `Lean.Parser.Term.attrInstance then
         match args.toList with
         | _ :: attr => match firstWord attr with
-          | some a => if hasStr g.attributes a then none else some ("the attribute " ++ a ++ " is not allowed")
+          | some a =>
+            if !hasStr g.attributes a then some ("the attribute " ++ a ++ " is not allowed")
+            else if a == "aesop" && runsRule 1 (.node .none `null attr.toArray) then some "a rule for aesop needs a builder, and not a tactic by its name"
+            else none
           | none => none
         | [] => none
-      else if k == `Lean.Parser.Tactic.valConfigItem || k == `Lean.Parser.Tactic.config then
-        match args.toList with
-        | _ :: _ :: value =>
+      else match evaluated k args.toList with
+        | some value =>
           if dirty then some "a configuration is not evaluated behind something that failed or was left open"
-          else if some? (fun v => !plain env v) value then some "the value of a configuration must be a plain literal"
+          else if !plain env value then some "the value of a configuration must be a plain literal"
           else none
-        | _ => none
-      else none
+        | none => match args.toList with
+          | .atom _ "(" :: .atom _ "add" :: .node _ `null rules :: .atom _ ")" :: [] =>
+            if some? (runsRule 0) rules.toList then some "a rule for aesop needs a builder, and not a tactic by its name" else none
+          | _ => none
     match own with
     | some why => some why
     | none => inside args.toList
