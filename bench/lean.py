@@ -176,10 +176,10 @@ async def throughput(spec: LaunchSpec, rounds: int) -> tuple[float, list[float],
 
     Workers are not replaced meanwhile, and have compiled what they run before the turns begin.
     """
-    never = 10**9
+    never = 2**40
     async with (
-        Pool(spec, 1, recycle_requests=never) as one,
-        Pool(spec, 2, recycle_requests=never) as two,
+        Pool(spec, 1, recycle_bytes=never) as one,
+        Pool(spec, 2, recycle_bytes=never) as two,
     ):
         fresh = await rate(one, 1, 1)
         await rate(one, 1, WARM_ROUNDS)

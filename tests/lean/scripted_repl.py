@@ -9,6 +9,7 @@ It speaks the protocol; a goal is a word, and a tactic says what to do:
     sleep S      answer after S seconds           hang         never answer
     die          kill -9 itself                   die-once F   the same, unless the file F exists
     exit N WORDS  say them on stderr, then exit   eat MB       take that much memory, then hang
+    keep MB       take that much memory, then answer
     garbage N    N lines of noise, then answer    endless      noise for ever
     huge MB      a goal of that size              flood MB     that much on stderr, then answer
     spawn        start a child and tell its pid   twice        two replies to one request
@@ -64,6 +65,7 @@ def runs(pid: int | None) -> bool:
 
 
 states: dict[int, list[str]] = {}
+kept: list[bytes] = []
 made = 0
 
 
@@ -131,6 +133,8 @@ def tactic(state: int, wanted: list[int] | None, text: str, budget: Any = None) 
         case "eat":
             block = b"x" * (int(rest[0]) << 20)
             time.sleep(3600 + len(block) * 0)
+        case "keep":
+            kept.append(b"x" * (int(rest[0]) << 20))
         case "garbage":
             for i in range(int(rest[0])):
                 print(f"[DEBUG: {i}] \x00\xff neither here nor there")

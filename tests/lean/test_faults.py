@@ -312,7 +312,7 @@ class TestLean:
                 peak = max(peak, resident_bytes(worker_pid(session)))
             return count
 
-        async with Pool(lean_launch, 2, recycle_requests=10_000) as pool:
+        async with Pool(lean_launch, 2, recycle_bytes=2**40) as pool:
             async with pool.lease() as worker:
                 assert worker.pid is not None
                 begin = resident_bytes(worker.pid)

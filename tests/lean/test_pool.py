@@ -119,7 +119,9 @@ async def test_no_spares_beyond_the_size() -> None:
 
 
 @pytest.mark.parametrize(
-    "limits", [{"recycle_requests": 3}, {"recycle_seconds": 0.0}], ids=["requests", "age"]
+    "limits",
+    [{"recycle_bytes": 0, "recycle_requests": 3}, {"recycle_seconds": 0.0}],
+    ids=["growth", "age"],
 )
 async def test_recycled_on_return(limits: dict[str, Any]) -> None:
     async with Pool(launch(), 1, QUICK, **limits) as pool:
@@ -132,6 +134,32 @@ async def test_recycled_on_return(limits: dict[str, Any]) -> None:
             assert pid(worker) != before
         assert pool.stats().recycled >= 1
         assert not runs(before)
+
+
+async def test_recycled_when_grown_and_not_for_its_requests() -> None:
+    async with Pool(launch(), 1, QUICK, recycle_bytes=40 << 20, recycle_requests=110) as pool:
+        async with pool.lease() as worker:
+            await worker.request('goal.start {"expr":"G"}')
+            for _ in range(100):
+                await worker.request(stat())
+            await worker.request(GoalTactic(0, 0, "keep 50", auto_resume=True).line)
+            # Its memory is looked at while it works.
+            await worker.request(GoalTactic(0, 0, "sleep 0.3", auto_resume=True).line)
+            assert not worker.due, "it has hardly worked since it was started"
+            for _ in range(10):
+                await worker.request(stat())
+            assert worker.due
+            before = pid(worker)
+        async with pool.lease() as worker:
+            assert pid(worker) != before
+
+
+async def test_much_used_and_not_grown() -> None:
+    async with Pool(launch(), 1, QUICK) as pool, pool.lease() as worker:
+        for _ in range(1500):
+            await worker.request(stat())
+        assert not worker.due
+        assert pool.stats().started == 1
 
 
 async def test_a_clean_worker_has_been_asked_nothing_untrusted() -> None:
@@ -267,6 +295,7 @@ class Counted:
         self.requests = 0
         self.age = 0.0
         self.over_memory = False
+        self.grown = 0
         self.spent = False
 
     @classmethod
@@ -349,7 +378,7 @@ async def test_bounded_under_any_schedule(
                             await asyncio.sleep(0.002)
 
     async def everybody() -> None:
-        arguments: dict[str, Any] = {"recycle_requests": recycle, "spares": spares}
+        arguments: dict[str, Any] = {"recycle_bytes": 0, "recycle_requests": recycle, "spares": spares}
         async with Pool(launch(), size, **arguments) as pool:
             async with asyncio.timeout(20):
                 await asyncio.gather(*(use(pool, kind, actions) for kind, actions in users))

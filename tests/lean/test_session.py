@@ -351,7 +351,7 @@ async def test_slow_together_is_not_slow_alone(session: Session) -> None:
 
 
 async def test_recycling_in_the_middle_of_a_search() -> None:
-    async with Pool(launch(), 2, QUICK, recycle_requests=10) as pool:
+    async with Pool(launch(), 2, QUICK, recycle_bytes=0, recycle_requests=10) as pool:
         async with open_session(pool) as session:
             state = await session.start(GOAL)
             for i in range(60):

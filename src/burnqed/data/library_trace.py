@@ -41,7 +41,6 @@ from burnqed.lean.tokens import tokenize
 LIBRARY = ("Init", "Std")
 ACCEPTED = "accepted"
 THEOREM_SECONDS = 120.0
-REQUESTS = 10_000  # of one process: a warm one is much faster, and states are deleted after each proof
 
 # Why a theorem is not recorded, as tables name it.
 PRIVATE = "is private"
@@ -151,7 +150,7 @@ async def trace_library(
 ) -> None:
     """Trace files of the library that the Leans of this `spec` have, as `trace_files` does."""
     limits = Limits(request_seconds=THEOREM_SECONDS)
-    async with Pool(spec, workers, limits, recycle_requests=REQUESTS) as pool:
+    async with Pool(spec, workers, limits) as pool:
         entries = await library_entries(pool, LIBRARY, "self")
         tracer = LibraryTracer(frozenset(entry["name"] for entry in entries))
         await trace_files(pool, None, sources, seconds, writer, on_file, stop, tracer)

@@ -1,4 +1,4 @@
-"""A bounded set of Lean processes: leased, replaced when they die, recycled when they are old.
+"""A bounded set of Lean processes: leased, replaced when they die, recycled when they have grown.
 
 The pool has `size` slots, and a slot starts a process only after its last one is reaped. So there are
 never more than `size` processes, dying ones included. A lease holds a slot. When its process is lost,
@@ -73,6 +73,10 @@ class Pool:
     Processes are started on first use. `spares` of them are started in advance, if `size` leaves room,
     so that a lost worker costs no start-up time.
 
+    A warm process runs tactics several times faster than a new one. So it is recycled for its memory,
+    when it has grown by `recycle_bytes`, and not for its requests. But it answers `recycle_requests` at
+    least: a state that needs much memory would otherwise be replayed at every step.
+
     A `gate` (see `rules`) is for untrusted texts, from which proofs start and against which they are
     judged: their commands must pass it before they are elaborated.
     """
@@ -83,7 +87,8 @@ class Pool:
         size: int | None = None,
         limits: Limits | None = None,
         *,
-        recycle_requests: int = 1000,
+        recycle_bytes: int = 768 << 20,
+        recycle_requests: int = 100,
         recycle_seconds: float = 1800.0,
         spares: int = 1,
         gate: Gate | None = None,
@@ -93,6 +98,7 @@ class Pool:
             raise ValueError("a pool needs at least one worker")
         self.spec = spec
         self.limits = limits or Limits()
+        self.recycle_bytes = recycle_bytes
         self.recycle_requests = recycle_requests
         self.recycle_seconds = recycle_seconds
         self.spares = spares
@@ -242,7 +248,7 @@ class Worker:
 
     @property
     def due(self) -> bool:
-        """Whether the process should be retired: dead, old, much used, or too big between requests.
+        """Whether the process should be retired: dead, old, grown, or too big between requests.
 
         Its user decides when to call `retire`; at the latest this happens at the end of the lease.
         """
@@ -251,10 +257,14 @@ class Worker:
             return False
         return (
             not process.alive
-            or process.requests >= self._pool.recycle_requests
             or process.age >= self._pool.recycle_seconds
             or process.over_memory
+            or self._has_grown(process)
         )
+
+    def _has_grown(self, process: LeanProcess) -> bool:
+        pool = self._pool
+        return process.requests >= pool.recycle_requests and process.grown >= pool.recycle_bytes
 
     async def ready(self) -> int:
         """Ensure a live process. Raises `LeanStartError`."""

@@ -86,6 +86,7 @@ class LeanProcess:
         self._looked = self._born
         self.requests = 0
         self.resident = 0
+        self._at_first = 0
 
     @classmethod
     async def start(cls, spec: LaunchSpec, limits: Limits | None = None) -> Self:
@@ -112,6 +113,7 @@ class LeanProcess:
                 f"Lean did not become ready: {error.message}",
                 hint="burn-qed doctor checks the toolchain",
             ) from error
+        process.resident = process._at_first = resident_bytes(process.pid)
         return process
 
     @property
@@ -127,6 +129,11 @@ class LeanProcess:
     def age(self) -> float:
         """Seconds since it was started."""
         return time.monotonic() - self._born
+
+    @property
+    def grown(self) -> int:
+        """By how many bytes it had grown since it was ready when its memory was last looked at."""
+        return max(0, self.resident - self._at_first)
 
     @property
     def over_memory(self) -> bool:
