@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Page, ViewportSize, expect, sync_playwright
 
 from burnqed.web.server import WebServer
 from tests.web import samples
@@ -20,6 +20,7 @@ _NAMES = ("chromium", "chromium-browser", "google-chrome")
 _REFUSED = "Failed to load resource: the server responded with a status of 4"
 WIDE: ViewportSize = {"width": 1280, "height": 900}
 NARROW: ViewportSize = {"width": 390, "height": 844}
+expect.set_options(timeout=15_000)  # a busy machine is slow, and no reason to fail
 Look = tuple[Literal["light", "dark"], ViewportSize]
 
 

@@ -36,6 +36,11 @@ class Loop:
             self._end()
         self._begin()
 
+    @property
+    def at_work(self) -> Path:
+        """What the stage at work makes."""
+        return self.path / self._left[0].out
+
     def finish(self) -> None:
         """The stage at work, and the rest."""
         while self._left:

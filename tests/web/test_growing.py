@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import signal
 import subprocess
 import sys
 import time
@@ -45,7 +46,8 @@ def test_a_run_appears_and_grows(page: Page, tmp_path: Path) -> None:
     row = page.get_by_role("row", name=re.compile("^run"))
     expect(row).to_contain_text("unfinished")
     with open_writer(run / "trajectories") as writer:
-        expect(row).to_contain_text("running 1 of 1 proved")
+        expect(row).to_contain_text("running")
+        expect(row).to_contain_text("1 of 1")
         page.get_by_role("link", name="run").click()
         expect(state(page)).to_have_text("▶ running")
         page.get_by_label("Outcome").select_option("proved (1)")
@@ -120,6 +122,78 @@ def test_a_loop_goes_from_stage_to_stage(page: Page, tmp_path: Path) -> None:
     rows = page.get_by_role("table", name="Theorems").locator("tbody tr")
     expect(rows.filter(has_text="trajectories/iter_0/noise")).to_have_count(3)
     assert at_work.count() == 0
+
+
+def test_a_loop_shows_the_search_at_work(page: Page, tmp_path: Path) -> None:
+    loop = Loop(tmp_path / "loop")
+    with locked(loop.path, lambda _: None):
+        loop.until("teacher-1")
+        run = samples.write_search(loop.at_work, samples.THEOREMS[:1], done=False)
+        with open_writer(run / "trajectories") as writer:
+            expect(page.get_by_role("row", name=re.compile("^loop"))).to_contain_text(
+                "running iteration 0: teacher-1"
+            )
+            page.get_by_role("link", name="loop").click()
+            search = page.get_by_role("region", name="The search at work")
+            expect(search).to_contain_text("proved1 of 1")
+            for theorem in samples.THEOREMS[1:]:
+                writer.add(*samples.rows_and_record(theorem, "run"))
+            writer.save()
+            expect(search).to_contain_text("proved2 of 4")
+            expect(search).to_contain_text("nodes a second")
+            curve = search.get_by_role("img", name=re.compile("Proofs found over time: .* to 2 at"))
+            expect(curve).to_be_visible()
+            sound(page)
+            search.get_by_role("link", name="trajectories/teacher/search_1").click()
+            expect(page.get_by_role("heading", level=1)).to_contain_text("search_1")
+            trail = page.get_by_role("navigation", name="Where you are")
+            trail.get_by_role("link", name="loop").click()
+        loop.until("policy")
+        expect(page.locator(".at-work")).to_contain_text("iteration 0: policy")
+        expect(search).to_have_count(0)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+def test_a_real_loop_is_watched_until_it_is_stopped(
+    page: Page, tmp_path: Path, lean_launch: LaunchSpec
+) -> None:
+    """Its stages, its searches with their rate, its gates and its cost, as they come."""
+    command = [BURN_QED, "smoke", "--out", str(tmp_path / "loop")]
+    log = tmp_path / "log.txt"
+    with log.open("w") as out, subprocess.Popen(command, stdout=out, stderr=out) as process:
+        try:
+            page.get_by_role("link", name="loop").click(timeout=120_000)
+            at_work = page.locator(".at-work")
+            cost = page.locator(".figures div", has_text="time of all stages")
+            stages: dict[str, None] = {}
+            said: set[str] = set()
+            costs: set[str] = set()
+            end = time.monotonic() + 600
+            while "iteration 0: policy" not in stages:
+                assert process.poll() is None, log.read_text()
+                assert time.monotonic() < end, (stages, log.read_text())
+                for stage in at_work.locator("strong").all_inner_texts():
+                    stages[stage] = None
+                said.update(at_work.locator("code").all_inner_texts())
+                costs.update(cost.all_inner_texts())
+                page.wait_for_timeout(200)
+            assert len(stages) >= 4, stages
+            assert any(re.search(r"proved \d+, errors 0, [\d.]+ nodes/s", one) for one in said), said
+            assert len(costs) > 2, "the cost grows"
+            gates = page.get_by_role("table", name="Gates")
+            expect(gates.get_by_role("row", name=re.compile("untrained policy"))).to_be_visible()
+            expect(gates.get_by_role("row", name=re.compile("training searches"))).to_be_visible()
+            inside = page.get_by_role("table", name="Runs").locator("tbody tr")
+            expect(inside.filter(has_text="trajectories/teacher/search_2")).to_contain_text("done")
+            assert page.get_by_role("list", name="Problems").count() == 0
+            sound(page)
+            process.send_signal(signal.SIGINT)
+            expect(state(page)).to_have_text("■ unfinished", timeout=60_000)
+            assert at_work.count() == 0
+        finally:
+            process.terminate()
+            process.wait(60)
 
 
 def test_a_search_with_lean_grows_on_the_page(

@@ -10,11 +10,14 @@ from pathlib import Path
 import pytest
 
 from burnqed.core.errors import InputError
+from burnqed.core.files import publish_json
 from burnqed.trajectories.store import open_writer
 from burnqed.web import runs as module
 from burnqed.web.locks import is_locked
 from burnqed.web.runs import Found, Run, find_runs
 from tests.web import samples
+from tests.web.looks import write_look
+from tests.web.loops import Loop
 
 
 def named(found: Found) -> dict[str, Run]:
@@ -94,6 +97,17 @@ with FileLock(sys.argv[1]):
     print("held", flush=True)
     time.sleep(60)
 """
+
+
+def test_what_a_loop_notes_of_its_stages_is_no_report(tmp_path: Path) -> None:
+    loop = Loop(tmp_path / "loop")
+    loop.finish()
+    for folder in ("stages", "specs", "outcomes"):  # as a loop with a stage of that name writes them
+        publish_json(loop.path / folder / "iter_0" / "embeddings.json", {"outcome": "skipped"})
+    write_look(loop.path / "embeddings" / "iter_0", "iter0")
+    found = find_runs(tmp_path)
+    assert [look.name for look in found.looks.values()] == ["loop/embeddings/iter_0"]
+    assert found.problems == ()
 
 
 def test_a_lock_of_another_process_is_seen_and_not_touched(tmp_path: Path) -> None:

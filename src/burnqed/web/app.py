@@ -43,7 +43,7 @@ from burnqed.web.looks import FoundLook
 from burnqed.web.overview import overview
 from burnqed.web.pages import pages
 from burnqed.web.parting import parting
-from burnqed.web.progress import so_far
+from burnqed.web.progress import so_far, stage_at_work
 from burnqed.web.runs import Found, Run, find_runs
 from burnqed.web.sides import Side
 from burnqed.web.theorems import list_theorems, set_of
@@ -102,11 +102,14 @@ class _Shown:
 
     def run(self, wanted: str) -> dict[str, Any]:
         run = self.find(wanted)
-        inner = [_line(one) for one in self._inside(run)]
+        inside = self._inside(run)
+        inner = [_line(one) for one in inside]
         content = overview(run)
+        at_work = [one for one in inside if run.is_iteration and one.state == "running"]
+        content["searching"] = [{"id": one.id, **overview(one)} for one in at_work]
         own = [one for one in self._found.looks.values() if one.parent == run.id]
         found = looks.lines(own, content["problems"])
-        return {**_line(run), **content, "runs": inner, "looks": found}
+        return {**_line(run), **content, "around": self._around(run), "runs": inner, "looks": found}
 
     def theorems(self, request: Request) -> Response:
         run = self.find(_wanted(request))
@@ -150,8 +153,18 @@ class _Shown:
             raise HTTPException(404, "there is no such report on embeddings")
         return found
 
+    def _around(self, run: Run) -> list[tuple[str, str]]:
+        """Id and name of each run that a run lies in, the outermost first."""
+        found: list[tuple[str, str]] = []
+        while run.parent is not None:
+            run = self._found.runs[run.parent]
+            found.insert(0, (run.id, run.name))
+        return found
+
     def _inside(self, run: Run) -> list[Run]:
-        return [one for one in self._found.runs.values() if one.parent == run.id]
+        """The runs inside of a run, in the order in which they began."""
+        own = (one for one in self._found.runs.values() if one.parent == run.id)
+        return sorted(own, key=lambda one: one.begun)
 
 
 def _wanted(request: Request) -> str:
@@ -170,7 +183,8 @@ def _line(run: Run) -> dict[str, Any]:
         "name": run.name,
         "command": run.command,
         "state": state,
-        "so_far": so_far(run) if state == "running" and not run.is_iteration else None,
+        "so_far": None if run.is_iteration else so_far(run),
+        "at_work": stage_at_work(run),
         "parent": run.parent,
         "theorems": set_of(run),
         "checksum": run.manifest.get("theorems_checksum"),

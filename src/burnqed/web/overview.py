@@ -14,7 +14,7 @@ from burnqed.iteration.directory import read_run
 from burnqed.iteration.summary import to_json
 from burnqed.trajectories.schema import TheoremRecord
 from burnqed.trajectories.summary import summarize
-from burnqed.web.progress import progress, stage_at_work
+from burnqed.web.progress import progress
 from burnqed.web.runs import Run
 from burnqed.web.theorems import records_of, result_of
 
@@ -26,7 +26,6 @@ def overview(run: Run) -> dict[str, Any]:
     content: dict[str, Any] = {"settings": _flat(settings), "search": None, "budgets": []}
     if run.is_iteration:
         content["iterations"] = _iterations(run, problems)
-        content["at_work"] = stage_at_work(run)
     else:
         attempts = records_of(run, problems)
         records = [record for attempt in attempts for record in attempt]

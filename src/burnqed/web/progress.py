@@ -10,7 +10,7 @@ from burnqed.iteration.directory import at_work, log_of
 from burnqed.iteration.history import BASELINE
 from burnqed.iteration.runner import last_line
 from burnqed.web.runs import Run
-from burnqed.web.theorems import Part, records_of, saved_parts
+from burnqed.web.theorems import Part, records_of, result_of, saved_parts
 
 LATELY = 60.0  # seconds of work that a rate looks back on
 _MOST_POINTS = 300  # of a curve
@@ -37,7 +37,12 @@ def progress(run: Run) -> dict[str, Any]:
 
 
 def so_far(run: Run) -> dict[str, int]:
-    """How many searches a run has made, and how many of them found a proof."""
+    """How many searches a run has made, and how many of them found a proof; of a finished evaluation
+    how many theorems it has, and how many of them are proved.
+    """
+    result = result_of(run, [])
+    if result is not None:
+        return {"searched": result.largest.total, "proved": result.largest.solved}
     records = [record for attempt in records_of(run, []) for record in attempt]
     return {"searched": len(records), "proved": sum(r.outcome == "proved" for r in records)}
 

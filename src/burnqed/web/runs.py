@@ -14,7 +14,7 @@ from burnqed.core.files import read_object
 from burnqed.core.runs import MANIFEST, SUMMARY, read_manifest
 from burnqed.evaluation.results import RESULT
 from burnqed.iteration.directory import COMMAND as ITERATION
-from burnqed.iteration.directory import LOCK
+from burnqed.iteration.directory import LOCK, LOGS, OUTCOMES, SPECS, STAGES
 from burnqed.prover.embeddings import FIGURES
 from burnqed.trajectories.schema import TRAJECTORIES
 from burnqed.web.locks import is_locked
@@ -98,6 +98,8 @@ def find_runs(root: Path) -> Found:
         below = folder.relative_to(root)
         name = "/".join(below.parts) or root.resolve().name
         above = next((one for one in map(id_of, parents) if one in runs), None)
+        if above and _is_bookkeeping(runs[above], folder):
+            continue
         if os.path.isfile(folder / FIGURES):  # noqa: PTH113
             looks[id_of(below)] = FoundLook(id_of(below), name, folder, above)
         if not os.path.isfile(folder / MANIFEST):  # noqa: PTH113
@@ -112,6 +114,11 @@ def find_runs(root: Path) -> Found:
             found = Run(id_of(below), name, folder, command, manifest, above)
             runs[found.id] = found
     return Found(runs, looks, tuple(problems))
+
+
+def _is_bookkeeping(run: Run, folder: Path) -> bool:
+    """Whether an expert iteration keeps there what it knows of its stages, in files of their names."""
+    return run.is_iteration and folder.relative_to(run.path).parts[0] in (STAGES, SPECS, OUTCOMES, LOGS)
 
 
 def id_of(inside: Path) -> str:

@@ -174,7 +174,7 @@ def result_of(run: Run, problems: list[str]) -> IterationResult | None:
     return result if result.budget_results else None
 
 
-@lru_cache(maxsize=32)
+@lru_cache(maxsize=256)
 def _read_result(path: Path, _changed: int) -> IterationResult:
     return read_result(path)
 

@@ -3,10 +3,11 @@
 import { ask } from "./api.js";
 import { fill, h, lean, table } from "./dom.js";
 import { besideLink } from "./links.js";
+import { trailOf } from "./runs.js";
 import { outcomeMark } from "./theorems.js";
 import { RESULTS } from "./tree/node.js";
 import { TreeView } from "./tree/view.js";
-import { count, decimal, seconds } from "./words.js";
+import { count, decimal, seconds, several } from "./words.js";
 
 export async function besideView(run, theorem, against, { query, signal }) {
   const sides = await Promise.all([[run, "here", "attempt"], [against, "there", "there"]].map(async ([id, where, key]) => {
@@ -34,7 +35,7 @@ export async function besideView(run, theorem, against, { query, signal }) {
   const swapped = besideLink(against, theorem, run, { attempt: chosen.there, there: chosen.attempt });
   return {
     title: `${here.about.theorem}, side by side`,
-    trail: [[here.of.name, `#/run/${run}`], [here.about.theorem, `#/run/${run}/theorem/${theorem}`],
+    trail: [...trailOf(here.of), [here.about.theorem, `#/run/${run}/theorem/${theorem}`],
       ["side by side", besideLink(run, theorem, against, Object.fromEntries(query))]],
     shown: () => views.forEach((view) => view && view.shown()),
     content: [
@@ -62,8 +63,8 @@ function half({ id, where, key, about, of }, view, theorem, [here, there], chose
   const link = `#/run/${id}/theorem/${theorem}/attempt/${about.attempt}`;
   return h("section", { "aria-label": `The run ${where}` },
     h("h2", {}, where === "here" ? "Here: " : "There: ", h("a", { href: link }, h("bdi", {}, of.name))),
-    h("p", { class: "about" }, outcomeMark(about.outcome, about.reason), h("span", {}, `${count(about.nodes)} nodes`),
-      h("span", {}, `${count(about.steps)} tactics tried`), h("span", {}, `search ${seconds(about.seconds)}`)),
+    h("p", { class: "about" }, outcomeMark(about.outcome, about.reason), h("span", {}, several(about.nodes, "node")),
+      h("span", {}, `${several(about.steps, "tactic")} tried`), h("span", {}, `search ${seconds(about.seconds)}`)),
     about.attempts.length > 1 && h("nav", { class: "choices", "aria-label": `Attempts ${where}` }, about.attempts.map((one) =>
       h("a", { href: besideLink(here.id, theorem, there.id, { ...chosen, [key]: one }), "aria-current": one === about.attempt ? "page" : null }, `attempt ${one}`))),
     view ? view.content : h("p", {}, "No step of this attempt was recorded."));

@@ -93,6 +93,12 @@ export function table(caption, columns, rows) {
       h("tbody", {}, rows)));
 }
 
+/** Figures at a glance: [name, value, what to add in small letters]. */
+export function tiles(facts) {
+  return h("dl", { class: "figures" }, facts.filter(Boolean).map(([name, value, more]) =>
+    h("div", {}, h("dt", {}, name), h("dd", {}, value, more && h("small", {}, ` ${more}`)))));
+}
+
 /** What is said to those who listen instead of looking. */
 export function say(text) {
   document.getElementById("said").textContent = visible(text);

@@ -1,7 +1,7 @@
 // What expert iteration has come to: rates, cost, gates, stages.
 
 import { curve } from "./curves.js";
-import { h, table } from "./dom.js";
+import { h, table, tiles } from "./dom.js";
 import { count, percent, seconds } from "./words.js";
 
 const GATES = { pass: "✓", warn: "!", stop: "✗" };
@@ -9,8 +9,13 @@ const GATES = { pass: "✓", warn: "!", stop: "✗" };
 export function iterations(history) {
   const done = history.iterations;
   return [
-    h("p", {}, history.finished ? "Finished" : "Not finished", history.ended && ` (${history.ended})`,
-      `; ${seconds(history.seconds)} so far`),
+    history.ended && h("p", {}, `Ended: ${history.ended}.`),
+    tiles([
+      ["training theorems proved", `${count(all(done, (one) => one.newly_proved))} of ${count(history.train_theorems)}`],
+      ["nodes searched for training", count(all(done, (one) => sum(one.searches, "nodes")))],
+      ["time in Lean for training", seconds(all(done, (one) => sum(one.searches, "lean_seconds")))],
+      ["time of all stages", seconds(history.seconds)],
+    ]),
     h("h2", {}, "Iterations"),
     rates(done),
     table("Iterations", [["Iteration", ""], ["Held-out theorems proved", ""], ["Newly proved", "n"], ["Nodes searched", "n"],
@@ -21,12 +26,12 @@ export function iterations(history) {
       h("td", { class: "n" }, count(sum(one.searches, "nodes"))),
       h("td", { class: "n" }, seconds(sum(one.searches, "lean_seconds"))),
       h("td", { class: "n" }, seconds(one.seconds))))),
-    h("h2", {}, "Gates"),
+    done.some((one) => one.gates.length > 0) && [h("h2", {}, "Gates"),
     table("Gates", [["Iteration", ""], ["Gate", ""], ["Verdict", ""], ["Figures", ""]],
-      done.flatMap((one) => one.gates.map((gate) => h("tr", {}, h("td", {}, one.label),
+      done.flatMap((one) => one.gates.map((gate) => h("tr", {}, h("td", { class: "mark" }, one.label),
         h("th", { scope: "row" }, gate.name, h("small", {}, ` ${gate.rule}`)),
         h("td", {}, h("span", { class: `mark ${gate.verdict}` }, `${GATES[gate.verdict]} ${gate.verdict}`)),
-        h("td", { class: "wide" }, gate.told, gate.hint && h("small", {}, ` ${gate.hint}`)))))),
+        h("td", { class: "wide" }, gate.told, gate.hint && h("small", {}, ` ${gate.hint}`))))))],
     h("details", {}, h("summary", {}, "Stages"),
       table("Stages", [["Iteration", ""], ["Stage", ""], ["State", ""], ["Begun", "n"], ["Time", "n"]],
         done.flatMap((one) => one.stages.map((stage) => h("tr", {}, h("td", {}, one.label),
@@ -58,6 +63,8 @@ function rates(done) {
   return h("div", { class: "curves" }, [...bySet].filter(([, { points }]) => points.length > 1).map(([set, { budget, points }]) =>
     curve(`${set}: proved within ${count(budget)} nodes`, points, { most: 1, x: label, y: percent, across: "iteration" })));
 }
+
+const all = (done, figure) => done.reduce((total, one) => total + (figure(one) ?? 0), 0);
 
 function sum(searches, what) {
   return searches ? searches.reduce((all, one) => all + one[what], 0) : null;

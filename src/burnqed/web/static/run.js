@@ -2,9 +2,9 @@
 
 import { ask, follow } from "./api.js";
 import { curve } from "./curves.js";
-import { h, refill, say, table } from "./dom.js";
+import { h, refill, say, table, tiles } from "./dom.js";
 import { iterations } from "./iterations.js";
-import { lookTable, problemsOf, runTable, stateMark } from "./runs.js";
+import { inside, lookTable, problemsOf, runTable, stateMark, trailOf } from "./runs.js";
 import { Theorems } from "./theorems.js";
 import { COMMANDS, ago, count, decimal, percent, seconds } from "./words.js";
 
@@ -38,7 +38,7 @@ export async function runView(id, { query, signal }) {
   await list();
   return {
     title: run.name,
-    trail: [[run.name, `#/run/${id}`]],
+    trail: trailOf(run),
     content: [h("h1", {}, h("bdi", {}, run.name)), head, theorems.content, settings(run.settings)],
     shown: () => {
       let before = JSON.stringify(now);
@@ -67,32 +67,40 @@ function figures(run) {
   return [
     run.search && run.search.searched > 0 && [searches(run.search), curves(run.search)],
     run.budgets.length > 0 && budgets(run.budgets),
+    run.searching.map((one) => one.search.searched > 0 && atWork(one, run.runs.find(({ id }) => id === one.id), run.name)),
     run.iterations && iterations(run.iterations),
     run.runs.length > 0 && [h("h2", {}, "Runs inside"), runTable(run.runs, [], run.name)],
     lookTable(run.looks, run.name),
   ];
 }
 
+/** A search that works for a stage of this run, as it has saved itself so far. */
+function atWork({ id, search }, { name }, outer) {
+  return h("section", { "aria-label": "The search at work" },
+    h("h2", {}, "Search at work: ", h("a", { href: `#/run/${id}` }, h("bdi", {}, inside(name, outer)))),
+    searches(search), curves(search));
+}
+
 const sum = (counts) => Object.values(counts).reduce((a, b) => a + b, 0);
 
 function searches(search) {
   const reasons = (counts) => Object.entries(counts).map(([why, n]) => `${why} ${count(n)}`).join(", ");
-  const facts = [
-    ["searches that found a proof", `${count(search.proved)} of ${count(search.searched)}`],
-    ["not found", `${count(sum(search.exhausted))} ${reasons(search.exhausted) && `(${reasons(search.exhausted)})`}`],
-    ["errors", `${count(sum(search.errors))} ${reasons(search.errors) && `(${reasons(search.errors)})`}`],
-    ["nodes", `${count(search.nodes)}${search.rate === null ? "" : `, ${decimal(search.rate, 1)} a second`}`],
+  return tiles([
+    ["proved", `${count(search.proved)} of ${count(search.searched)}`],
+    ["not found", count(sum(search.exhausted)), reasons(search.exhausted)],
+    ["errors", count(sum(search.errors)), reasons(search.errors)],
+    ["nodes", count(search.nodes)],
+    search.rate !== null && ["nodes a second", decimal(search.rate, 1)],
     ["tactics tried", count(search.steps)],
-    ["time of the searches", `${seconds(search.seconds)}, in Lean ${seconds(search.lean_seconds)}`],
+    ["time of the searches", seconds(search.seconds), `in Lean ${seconds(search.lean_seconds)}`],
     ["time of the judge", seconds(search.judge_seconds)],
-  ];
-  return h("dl", { class: "figures" }, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value))));
+  ]);
 }
 
 function curves(search) {
   const time = search.points.map(([passed, , proved]) => [passed, proved]);
   return h("div", { class: "curves" },
-    search.within.length > 0 && curve("Proofs found within so many nodes", [[1, 0], ...search.within], { steps: true, log: true, across: "nodes" }),
+    search.within.length > 0 && search.within.at(-1)[0] > 1 && curve("Proofs found within so many nodes", [[1, 0], ...search.within], { steps: true, log: true, across: "nodes" }),
     time.length > 1 && time.at(-1)[0] > 0 && curve("Proofs found over time", time, { x: seconds, across: "time at work, by each save" }));
 }
 

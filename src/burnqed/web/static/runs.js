@@ -21,15 +21,22 @@ export async function runsView({ signal }) {
 /** A run's name as it is inside of another. */
 export const inside = (name, outer) => (name.startsWith(`${outer}/`) ? name.slice(outer.length + 1) : name);
 
+/** The way to a run: those that it lies in, and itself. */
+export function trailOf(run) {
+  const all = [...run.around, [run.id, run.name]];
+  return all.map(([id, name], i) => [i ? inside(name, all[i - 1][1]) : name, `#/run/${id}`]);
+}
+
 /** Runs as a table; those inside of them are counted. `outer` is the name of the run that they lie in. */
 export function runTable(runs, all = [], outer = "") {
   const within = (run) => all.filter((one) => one.parent === run.id).length;
-  return table("Runs", [["Run", ""], ["Kind", ""], ["State", ""], ["Theorems", ""], ["Nodes", "n"], ["Last written", ""]],
+  return table("Runs", [["Run", ""], ["Kind", ""], ["State", ""], ["Proved", "n"], ["Theorems", ""], ["Most nodes", "n"], ["Last written", ""]],
     runs.map((run) => h("tr", {},
       h("th", { scope: "row" }, h("a", { href: `#/run/${run.id}` }, h("bdi", {}, inside(run.name, outer))),
         within(run) > 0 && h("small", {}, ` ${several(within(run), "run")} inside`)),
       h("td", {}, COMMANDS[run.command]),
-      h("td", {}, stateMark(run.state), run.so_far && h("small", {}, ` ${count(run.so_far.proved)} of ${count(run.so_far.searched)} proved`)),
+      h("td", {}, stateMark(run.state), run.at_work && h("small", {}, ` ${run.at_work.label}: ${run.at_work.name}`)),
+      h("td", { class: "n" }, run.so_far ? `${count(run.so_far.proved)} of ${count(run.so_far.searched)}` : "–"),
       h("td", {}, run.theorems ? h("bdi", {}, run.theorems) : "–"),
       h("td", { class: "n" }, typeof run.nodes === "number" ? count(run.nodes) : "–"),
       h("td", {}, ago(run.changed)))));

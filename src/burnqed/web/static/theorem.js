@@ -4,9 +4,10 @@ import { ask } from "./api.js";
 import { block } from "./block.js";
 import { h } from "./dom.js";
 import { besideLink } from "./links.js";
+import { trailOf } from "./runs.js";
 import { outcomeMark } from "./theorems.js";
 import { TreeView } from "./tree/view.js";
-import { count, seconds } from "./words.js";
+import { seconds, several } from "./words.js";
 
 export async function theoremView(run, theorem, attempt, { signal }) {
   const path = `/api/runs/${run}/theorems/${theorem}`;
@@ -22,13 +23,17 @@ export async function theoremView(run, theorem, attempt, { signal }) {
   const shown = tree.nodes.length > 0 && new TreeView(source, tree, signal);
   return {
     title: about.theorem,
-    trail: [[of.name, `#/run/${run}`], [about.theorem, link]],
-    shown: () => shown && shown.shown(),
+    trail: [...trailOf(of), [about.theorem, link]],
+    shown: () => {
+      const proof = document.querySelector("section.block:has(+ .judged) pre");
+      if (proof) proof.scrollTop = proof.scrollHeight; // the theorem stands at the end of its text
+      if (shown) shown.shown();
+    },
     content: [
       h("h1", {}, h("bdi", {}, about.theorem)),
       h("p", { class: "about" }, outcomeMark(about.outcome, about.reason),
         about.group && h("span", {}, h("bdi", {}, about.group)),
-        h("span", {}, `${count(about.nodes)} nodes`), h("span", {}, `${count(about.steps)} tactics tried`),
+        h("span", {}, several(about.nodes, "node")), h("span", {}, `${several(about.steps, "tactic")} tried`),
         h("span", {}, `search ${seconds(about.seconds)}, judge ${seconds(about.judge_seconds)}`),
         about.leak_rule && h("span", {}, `leak rule: ${about.leak_rule}`)),
       about.attempts.length > 1 && attempts(about, run, theorem),
@@ -50,6 +55,6 @@ function attempts(about, run, theorem) {
 function axioms(about) {
   const known = about.axioms ?? about.axioms_seen;
   const list = known.length ? known.join(", ") : "none";
-  return h("p", { class: "note" }, about.axioms === null ? `Axioms seen: ${list}` : `Axioms: ${list}`,
-    `; ${count(about.proof_steps)} ${about.proof_steps === 1 ? "step" : "steps"}. The judge accepted this proof.`);
+  return h("p", { class: "note judged" }, about.axioms === null ? `Axioms seen: ${list}` : `Axioms: ${list}`,
+    `; ${several(about.proof_steps, "step")}. The judge accepted this proof.`);
 }

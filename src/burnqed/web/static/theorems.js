@@ -158,8 +158,8 @@ export class Theorems {
     const some = (key) => this.#lines.some((line) => line[key]);
     const parts = some("group"), runs = this.#lines.some((line) => line.run !== this.#run);
     const there = this.#there && this.#name(this.chosen.against);
-    const columns = [["Theorem", ""], runs && ["Run", ""], parts && ["Part", ""], ["Outcome", ""], there && [`In ${there}`, ""],
-      ["Nodes", "n"], there && ["Nodes there", "n"], ["Tactics", "n"], ["Time", "n"], ["Steps of the proof", "n"]].filter(Boolean);
+    const columns = [["Theorem", ""], ["Outcome", ""], there && [`In ${there}`, ""], ["Nodes", "n"], there && ["Nodes there", "n"],
+      ["Tactics", "n"], ["Time", "n"], ["Steps of the proof", "n"], parts && ["Part", ""], runs && ["Run", ""]].filter(Boolean);
     const name = (line) => line.attempt === null
       ? h("bdi", { title: "no attempt at it was kept" }, line.name)
       : h("a", { href: `#/run/${line.run}/theorem/${line.id}` }, h("bdi", {}, line.name));
@@ -171,14 +171,14 @@ export class Theorems {
     };
     return table("Theorems", columns, lines.map((line) => h("tr", {},
       h("th", { scope: "row" }, name(line)),
-      runs && h("td", {}, h("bdi", {}, inside(this.#name(line.run), this.#name(this.#run)))),
-      parts && h("td", {}, h("bdi", {}, line.group)),
       h("td", {}, outcomeMark(line.outcome, line.reason),
         line.attempts > 1 && h("small", {}, ` in ${line.successes} of ${line.attempts} attempts`)),
       there && h("td", {}, other(line)),
       h("td", { class: "n" }, count(line.nodes)),
       there && h("td", { class: "n" }, count(this.#there.get(line.name)?.nodes)), h("td", { class: "n" }, count(line.steps)),
       h("td", { class: "n" }, seconds(line.seconds)),
-      h("td", { class: "n" }, line.proof_steps ? count(line.proof_steps) : "–"))));
+      h("td", { class: "n" }, line.proof_steps ? count(line.proof_steps) : "–"),
+      parts && h("td", {}, h("bdi", {}, line.group)),
+      runs && h("td", {}, h("bdi", {}, inside(this.#name(line.run), this.#name(this.#run)))))));
   }
 }

@@ -1,7 +1,7 @@
 // What came of a request. Only the judge's acceptance is called proved.
 
 import { h, table } from "../dom.js";
-import { count, seconds } from "../words.js";
+import { count, seconds, several } from "../words.js";
 import { leanBlock, leanText } from "./colours.js";
 
 const OUTCOMES = {
@@ -18,7 +18,7 @@ export function described(answer) {
     h("h2", {}, h("span", { class: `mark ${kind}` }, h("span", { "aria-hidden": "true" }, `${mark} `), word)),
     h("p", { class: "about" },
       answer.limit && h("span", {}, `the budget of ${answer.limit} ran out: nothing is known of the statement`),
-      answer.nodes > 0 && h("span", {}, `${count(answer.nodes)} nodes`),
+      answer.nodes > 0 && h("span", {}, several(answer.nodes, "node")),
       answer.seconds > 0 && h("span", {}, `search ${seconds(answer.seconds)}${answer.judge_seconds ? `, judge ${seconds(answer.judge_seconds)}` : ""}`)),
     answer.outcome === "failed" && h("p", { class: "problem" }, answer.detail || answer.said),
     answer.outcome === "proved" && [leanBlock("Proof", answer.proof),

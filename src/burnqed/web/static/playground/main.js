@@ -3,7 +3,7 @@
 import { send } from "../api.js";
 import { fill, h, say } from "../dom.js";
 import { TreeView } from "../tree/view.js";
-import { count, seconds, several } from "../words.js";
+import { seconds, several } from "../words.js";
 import { described } from "./answer.js";
 import { ByHand } from "./byhand.js";
 import { colourField } from "./field.js";
@@ -33,7 +33,8 @@ async function look() {
   ready = about?.status === "ok";
   const known = { loading: "the prover starts …", ending: "the prover stops" }[about?.status];
   fill(document.getElementById("about"), ready
-    ? [h("span", {}, about.toolchain), h("span", {}, about.modules.join(", ")), h("span", {}, `policy ${about.policy}`), about.model && h("span", {}, about.model)]
+    ? [h("span", {}, about.toolchain), h("span", {}, `import ${about.modules.join(", ")}`), h("span", {}, `policy ${about.policy}`),
+      about.model && h("span", {}, `model ${about.model}`)]
     : known ?? "the prover does not answer: is `burn-qed serve prove` still running?");
   if (ready) {
     for (const [field, most] of [[nodes, about.most_nodes], [limit, about.most_seconds]]) {
@@ -168,7 +169,7 @@ class Run {
   #tell() {
     const spent = this.#searches.reduce((sum, one) => sum + one.spent, 0);
     fill(going, h("span", { class: "mark running" }, this.#state),
-      h("span", {}, seconds((performance.now() - this.#began) / 1000)), h("span", {}, `${count(spent)} nodes`));
+      h("span", {}, seconds((performance.now() - this.#began) / 1000)), h("span", {}, several(spent, "node")));
   }
 }
 

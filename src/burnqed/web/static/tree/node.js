@@ -39,15 +39,15 @@ function described(state, node, tactic, moment, where, go) {
     h("h3", {}, `State ${node.id}`),
     h("p", {}, h("span", { "aria-hidden": "true" }, `${mark} `), meaning),
     h("dl", { class: "facts" }, facts.map(([name, value]) => h("div", {}, h("dt", {}, name), h("dd", {}, value)))),
-    state.ways.length > 0 && h("p", { class: "ways" }, "Reached from ", state.ways.map((way, i) =>
-      [i > 0 && ", ", to(way.node), " by ", h("code", { dir: "ltr" }, way.tactic)])),
     state.goals.length > 0
       ? state.goals.map((goal, i) => [
         state.goals.length > 1 && h("h4", {}, `Goal ${i + 1} of ${state.goals.length}`),
         goalBlock(goal, (state.goals.length > 1 ? `Goal ${i + 1}` : "Goal") + where)])
       : h("p", { class: "note" }, "A search keeps the goals of the states that it expanded, and this is none of them."),
+    state.ways.length > 0 && h("p", { class: "ways" }, node.parent === null ? "Reached again from " : "Reached from ", state.ways.map((way, i) =>
+      [i > 0 && ", ", to(way.node), " by ", h("code", { dir: "ltr" }, way.tactic)])),
     state.tried.length > 0 && [
-      h("h4", {}, `${several(state.tried.length, "tactic")} tried`),
+      h("h4", {}, `${several(state.tried.length, "tactic")} tried, ${count(state.tried.filter(worked).length)} worked`),
       tried(state.tried, tactic, where, to),
     ],
   ];
@@ -61,8 +61,12 @@ function goalBlock(goal, name) {
   return block;
 }
 
+const worked = (row) => row.outcome === "closed" || row.outcome === "advanced";
+
+/** Those that worked stand first, each kind in the order in which it was tried. */
 function tried(rows, tactic, where, to) {
-  return h("ol", { class: "tried" }, rows.map((row) => {
+  const sorted = [...rows.filter(worked), ...rows.filter((row) => !worked(row))];
+  return h("ol", { class: "tried" }, sorted.map((row) => {
     const [mark, word] = RESULTS[row.outcome];
     const text = row.tactic.map(([, part]) => part).join("");
     return h("li", { class: [row.on_proof && "lit", text === tactic && "chosen"].filter(Boolean).join(" ") || null },

@@ -8,6 +8,7 @@ import { showNode } from "./node.js";
 import { onPointer } from "./pointer.js";
 
 const SMALLEST = 0.005, LARGEST = 2.5, LEGIBLE = 0.6, MARGIN = 16;
+const NARROW = 500; // pixels: here a tree is shown small, so that more than its first state is in sight
 const AT_FIRST = 60; // items that are unfolded when a large tree is opened
 
 /** A tree of `nodes`, `edges` and `moments`, as `search/shown` has them, and edges with a `number`.
@@ -104,9 +105,7 @@ export class TreeView {
     dark.addEventListener("change", recolour);
     this.#signal.addEventListener("abort", () => { watch.disconnect(); dark.removeEventListener("change", recolour); });
     this.#picture.resize();
-    this.#picture.left = -MARGIN;
-    this.#picture.top = this.#plan.items[0].y - this.canvas.clientHeight / 2;
-    if (this.#scaleOfAll() > LEGIBLE) this.#fit();
+    this.#fitLegibly();
     this.#timed();
     if (this.#parts === null) this.#select(this.#plan.items[0], false, false);
     else this.point(this.#parts);
@@ -163,7 +162,7 @@ export class TreeView {
     this.#folded = new Set(layout(this.#tree, new Set()).items
       .filter((item) => item.folds && !(item.edge ? item.edge.on_proof : item.node.on_proof)).map((item) => item.key));
     this.#layOut();
-    this.#fit();
+    this.#fitLegibly();
   }
 
   #unfold() {
@@ -192,6 +191,15 @@ export class TreeView {
     this.#picture.left = (width - clientWidth / this.#picture.scale) / 2;
     this.#picture.top = (height - clientHeight / this.#picture.scale) / 2;
     if (width * this.#picture.scale > clientWidth) this.#picture.left = -MARGIN;
+    this.#draw();
+  }
+
+  /** All of it if it can be read then, else its beginning. */
+  #fitLegibly() {
+    if (this.#scaleOfAll() > LEGIBLE) return this.#fit();
+    this.#picture.scale = this.canvas.clientWidth < NARROW ? LEGIBLE : 1;
+    this.#picture.left = -MARGIN / this.#picture.scale;
+    this.#picture.top = this.#plan.items[0].y - this.canvas.clientHeight / 2 / this.#picture.scale;
     this.#draw();
   }
 
