@@ -35,6 +35,35 @@ def untimed(text: str) -> Any:
     )
 
 
+TWO = """\
+theorem a (p q : Prop) (h : p ∧ q) : q ∧ p := by constructor <;> sorry
+
+theorem b : 2 + 2 = 5 := by sorry
+"""
+
+
+@pytest.mark.lean
+def test_the_same_is_suggested_with_a_server_and_without(tmp_path: Path) -> None:
+    file, header = tmp_path / "two.lean", tmp_path / "header.lean"
+    file.write_text(TWO)
+    header.write_bytes(f"import Init\r\n\r\n/-! 𝔸 -/ {TWO}".encode())
+    with served(*QUICK, "--nodes", "3", "--seconds", "600") as (_, about):
+        server = ("--server", about["url"])
+        for what, options, code in (
+            (file, ("--at", "1", "--suggest"), 0),
+            (file, ("--at", "3:28", "--suggest"), 1),
+            (header, ("--suggest",), 1),
+            (file, ("--at", "1", "--json"), 0),
+        ):
+            there = burn_qed("prove", what, *options, *server, code=code)
+            here = burn_qed("prove", what, *options, "--nodes", "3", *QUICK, code=code)
+            assert untimed(there.stdout) == untimed(here.stdout)
+        told = json.loads(burn_qed("prove", file, "--at", "1", "--suggest", *server).stdout)
+        (one,) = told["suggestions"]
+        assert one["proved"]
+        assert len(one["tactics"]) == 2, "both of its goals"
+
+
 @pytest.mark.lean
 def test_the_same_is_told_with_a_server_and_without(tmp_path: Path) -> None:
     file, lost = tmp_path / "open.lean", tmp_path / "wrong.lean"
@@ -88,8 +117,9 @@ async def test_what_a_server_cannot_do_is_refused_before_anything_is_sent(tmp_pa
     async with serving(engine) as (client, _):
         url = str(client.base_url).rstrip("/")
         for what, options, words in (
-            (file, ("--at", "1"), "--at does not go with --server"),
-            (file, ("--suggest",), "--suggest does not go with --server"),
+            (file, ("--at", "2"), "line 2 has no `sorry`"),
+            ("1 = 1", ("--at", "1"), "--at needs a text that contains a `sorry`"),
+            ("1 = 1", ("--suggest",), "--suggest needs a text that contains a `sorry`"),
             ("1 = 1", ("--explain",), "--explain does not go with --server"),
             ("1 = 1", ("--trust",), "--trust does not go with --server"),
             ("1 = 1", ("--policy", "ranked"), "--policy does not go with --server"),
@@ -124,6 +154,7 @@ async def test_what_is_sent() -> None:
     first, second = engine.asked
     assert (first.nodes, first.seconds, first.seed) == (None, None, 0), "the server has its own"
     assert (second.nodes, second.seconds, second.seed) == (3, 2.0, 4)
+    assert (second.line, second.column, second.suggest) == (None, None, False)
 
 
 def test_a_server_that_is_not_there_is_named(monkeypatch: pytest.MonkeyPatch) -> None:

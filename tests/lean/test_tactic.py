@@ -161,7 +161,8 @@ async def test_the_command_line(lean: Lean) -> None:
     own = ["prove", "-", "--at", "3:4", "--suggest"]
     assert await words("") == [*own, "--project", "."]
     assert await words(" --nodes  3\n") == [*own, "--project", ".", "--nodes", "3"]
-    for chosen in (["--project", "there"], ["--toolchain", "embedded"]):
+    server = ["--server", "http://127.0.0.1:8200"]
+    for chosen in (["--project", "there"], ["--toolchain", "embedded"], server):
         assert await words(" ".join(chosen)) == [*own, *chosen]
 
 

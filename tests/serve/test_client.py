@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -15,6 +16,7 @@ import pytest
 from burnqed.core.errors import BurnQedError, Busy, InputError, LeanError, ServerError, StatementError
 from burnqed.core.guard import Guard
 from burnqed.core.listening import listen, url_of
+from burnqed.prover.suggesting import Position, Range, Suggestion, TextEdit
 from burnqed.prover.task import Task
 from burnqed.serve.answers import HoleAnswer, ProveAnswer, RefusedTheorem
 from burnqed.serve.client import Client
@@ -22,6 +24,7 @@ from burnqed.serve.doubt import doubt
 from burnqed.serve.events import Answered, Begun, JobEvent
 from burnqed.serve.requests import ProofRequest
 from tests.serve.servers import FOUND, Scripted, serving, until
+from tests.serve.tls import certificate, proxy
 
 TOKEN = "a token of 16 letters".replace(" ", "-")
 TASK = Task("1 = 1")
@@ -191,6 +194,30 @@ async def test_what_is_no_prover() -> None:
         assert url in caught.value.message
 
 
+async def test_a_server_behind_a_proxy_with_tls(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only a certificate that is known, and for this name, makes a connection."""
+    good, other_name = (tmp_path / name for name in ("good", "other"))
+    for folder in (good, other_name):
+        folder.mkdir()
+    known, strange = certificate(good, "localhost"), certificate(other_name, "elsewhere.example")
+    guard = Guard(local=True, token=TOKEN)
+    async with serving(Scripted(), guard=guard) as (client, _):
+        port = client.base_url.port
+        assert port is not None
+        async with proxy(port, known) as url:
+            assert "no safe connection" in (await error_of(url, TOKEN)).message
+            monkeypatch.setenv("SSL_CERT_FILE", str(known[0]))
+            assert await asyncio.to_thread(ask, url, TOKEN) == FOUND
+            assert "wants a token" in (await error_of(url)).message
+            plain = url.replace("https", "http")
+            assert "went away" in (await error_of(plain, TOKEN)).message
+        async with proxy(port, strange) as url:
+            monkeypatch.setenv("SSL_CERT_FILE", str(strange[0]))
+            assert "no safe connection" in (await error_of(url, TOKEN)).message
+
+
 async def test_nobody_is_there() -> None:
     with listen("127.0.0.1", 0) as listening:
         url = url_of(listening)
@@ -316,6 +343,32 @@ def test_a_proof_with_another_outcome(outcome: Any) -> None:
 )
 def test_no_proof_of_a_text(changes: dict[str, Any], words: str) -> None:
     assert words in doubt(Task(TEXT), change(FILE, **changes))
+
+
+def suggestion(new: str, *tactics: str, at: tuple[int, int] = (24, 29)) -> Suggestion:
+    where = Range(*(Position(0, character) for character in at))
+    return Suggestion(
+        title="", range=where, declaration="a", goals=(), proved=True, reason="", tactics=(tactics,),
+        edits=(TextEdit(where, new),),
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("offered", "words"),
+    [
+        (suggestion("rfl", "rfl"), ""),
+        (suggestion("run_tac pure ()", "rfl"), "run code"),
+        (suggestion("rfl", "run_tac pure ()"), "run code"),
+        (suggestion("rfl", "rfl", at=(10, 15)), "another text"),
+        (suggestion("rfl", "rfl", at=(24, 99)), "another text"),
+        (suggestion("rfl", "rfl", at=(29, 24)), "another text"),
+    ],
+)
+def test_suggestions_fill_the_text_and_run_no_code(offered: Suggestion, words: str) -> None:
+    task = Task("theorem a : 1 = 1 := by sorry\n")
+    answer = msgspec.structs.replace(FOUND, suggestions=(offered,))
+    assert words in doubt(task, answer)
+    assert bool(words) == bool(doubt(task, answer))
 
 
 async def test_what_is_doubted_is_not_passed_on() -> None:

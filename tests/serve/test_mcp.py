@@ -79,7 +79,8 @@ async def test_tools_are_listed_with_their_schemas(mode: Any) -> None:
         assert tool.input_schema["type"] == "object"
         assert (tool.output_schema or {})["type"] == "object"
     assert listed["prove"].input_schema["required"] == ["text"]
-    assert set(listed["prove"].input_schema["properties"]) == {"text", "nodes", "seconds", "seed"}
+    properties = {"text", "nodes", "seconds", "seed", "line", "column", "suggest"}
+    assert set(listed["prove"].input_schema["properties"]) == properties
     assert set(listed["step"].input_schema["required"]) == {"proof", "state", "tactic"}
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 
 from burnqed.cli.following import FollowView
-from burnqed.cli.proof_output import end_file, end_statement
+from burnqed.cli.proof_output import end_file, end_statement, end_suggesting
 from burnqed.cli.told import machinery_there, of_file_there, of_statement_there
 from burnqed.core.config import Setting
 from burnqed.core.errors import InputError
@@ -36,24 +37,30 @@ def refuse_unsendable(given: Sequence[Setting], options: Collection[str]) -> Non
             )
 
 
-def prove_there(
-    url: str,
-    task: Task,
-    config: Config,
-    given: Sequence[Setting],
-    original: bytes | None,
-    as_json: bool,
-) -> int:
-    """Have the server prove a task, print what came of it, and return the exit code.
-
-    `original` is the content of the file if it is to be rewritten.
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What is wanted of a text: only the `sorry` `at` a line and perhaps a column; to `suggest` edits,
+    and not to print the text. `original` is the content of the file if it is to be rewritten.
     """
+
+    at: tuple[int, int | None] | None
+    suggest: bool
+    original: bytes | None
+    as_json: bool
+
+
+def prove_there(url: str, task: Task, config: Config, given: Sequence[Setting], wanted: Wanted) -> int:
+    """Have the server prove a task, print what came of it, and return the exit code."""
     named = {setting.name for setting in given}
+    line, column = wanted.at or (None, None)
     asked = ProofRequest(
         text=task.text,
         nodes=config.nodes if "nodes" in named else None,
         seconds=config.seconds if "seconds" in named else None,
         seed=config.seed,
+        line=line,
+        column=column,
+        suggest=wanted.suggest,
     )
     client = Client(url, token_from_environment(needed=False))
     health = client.health()
@@ -63,9 +70,14 @@ def prove_there(
     machinery = machinery_there(health)
     if not task.has_holes:
         told = of_statement_there(answer, task)
-        return end_statement(told, view.learnt, machinery, None, as_json, {})
+        return end_statement(told, view.learnt, machinery, None, wanted.as_json, {})
     filled = of_file_there(answer, task)
-    return end_file(filled, task, original, machinery, None, as_json, {}, won=filled.proved)
+    accepted = all(hole.outcome == "found" and hole.accepted for hole in filled.holes)
+    fills = bool(filled.holes) and accepted and not filled.refused
+    won = filled.proved if wanted.at is None else fills
+    if wanted.suggest:
+        return end_suggesting(answer.suggestions, filled, won=won)
+    return end_file(filled, task, wanted.original, machinery, None, wanted.as_json, {}, won=won)
 
 
 def _refuse_too_much(url: str, health: Health, asked: ProofRequest, task: Task) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import msgspec
@@ -16,9 +16,8 @@ from burnqed.cli.rewriting import rewrite
 from burnqed.cli.told import FileTold, Machinery, StatementTold, TimesTold
 from burnqed.core import screen
 from burnqed.core.errors import BurnQedError
-from burnqed.evaluation.file import FileResult
 from burnqed.lean.verdict import rests_on
-from burnqed.prover.suggesting import suggestions
+from burnqed.prover.suggesting import Suggestion
 from burnqed.prover.task import Task
 
 Json = Mapping[str, Any]
@@ -148,14 +147,10 @@ def end_file(
     return _code_of_file(((hole.outcome, hole.reason) for hole in told.holes), won)
 
 
-def end_suggesting(result: FileResult, task: Task, *, only: bool) -> int:
-    told = {
-        "file": str(task.path) if task.path else None,
-        "suggestions": suggestions(result, task.text),
-    }
-    typer.echo(msgspec.json.encode(told).decode())
-    outcomes = ((hole.outcome, hole.reason) for hole in result.holes)
-    return _code_of_file(outcomes, result.fills if only else result.proved)
+def end_suggesting(suggestions: Sequence[Suggestion], told: FileTold, *, won: bool) -> int:
+    content = {"file": told.file, "suggestions": suggestions}
+    typer.echo(msgspec.json.encode(content).decode())
+    return _code_of_file(((hole.outcome, hole.reason) for hole in told.holes), won)
 
 
 def _code_of_file(outcomes: Iterable[tuple[str, str]], won: bool) -> int:

@@ -7,13 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from burnqed.core.errors import StatementError
 from burnqed.evaluation.file import FileResult, HoleResult
 from burnqed.evaluation.prove import Attempt, lean_source
 from burnqed.lean.refute import Refutation
+from burnqed.lean.tokens import tokenize
 from burnqed.lean.verdict import Verdict
 from burnqed.prover.drawing import result_html
+from burnqed.prover.suggesting import Suggestion, suggestions
 from burnqed.prover.task import Task
 from burnqed.search.tree import Tree
 
@@ -41,7 +44,7 @@ class Result:
 
     `tree` is the search tree of a single statement. `holes` are the `sorry`s of a text, and `draft` is
     the text with the proofs that were found. `refused` are the judge's refusals of its theorems without
-    a `sorry`.
+    a `sorry`. `suggestions` are what was found as edits for an editor.
     """
 
     statement: str
@@ -52,6 +55,7 @@ class Result:
     holes: tuple[HoleResult, ...] = ()
     draft: str | None = None
     refused: tuple[Verdict, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
 
     def __bool__(self) -> bool:
         return False
@@ -180,8 +184,8 @@ def _of_statement(task: Task, attempt: Attempt) -> Result:
 def _refuted(known: Result, refutation: Refutation) -> Refuted:
     return Refuted(
         statement=known.statement, statistics=known.statistics, tree=known.tree, holes=known.holes,
-        draft=known.draft, refused=known.refused, negation_proof=refutation.tactic,
-        counterexample=dict(refutation.values),
+        draft=known.draft, refused=known.refused, suggestions=known.suggestions,
+        negation_proof=refutation.tactic, counterexample=dict(refutation.values),
     )  # fmt: skip
 
 
@@ -197,30 +201,26 @@ def _of_file(task: Task, result: FileResult) -> Result:
         axioms=tuple(sorted(every)) if result.proved and None not in known else None,
         axioms_seen=tuple(sorted(set(seen))),
     )
-    tactics = tuple(tactic for hole in holes for tactic in hole.tactics)
+    common: dict[str, Any] = {
+        "statement": task.text,
+        "statistics": spent,
+        "tactics": tuple(tactic for hole in holes for tactic in hole.tactics),
+        "holes": holes,
+        "draft": draft,
+        "suggestions": tuple(suggestions(result, task.text)),
+    }
     if result.proved:
-        return Proved(
-            statement=task.text, statistics=spent, proof=draft, tactics=tactics, holes=holes,
-            draft=draft, verdicts=verdicts,
-        )  # fmt: skip
-    rest = Result(
-        statement=task.text, statistics=spent, tactics=tactics, holes=holes, draft=draft,
-        refused=result.refused,
-    )  # fmt: skip
+        return Proved(**common, proof=draft, verdicts=verdicts)
+    common["refused"] = result.refused
+    rest = Result(**common)
     false = next((hole.refutation for hole in holes if hole.refutation is not None), None)
     if false is not None:
         return _refuted(rest, false)
     spent_hole = next((hole for hole in holes if hole.outcome == "exhausted"), None)
     if spent_hole is not None and all(hole.outcome in ("exhausted", "found") for hole in holes):
-        return NotFound(
-            statement=task.text, statistics=spent, tactics=tactics, holes=holes, draft=draft,
-            refused=result.refused, limit=spent_hole.reason,
-        )  # fmt: skip
+        return NotFound(**common, limit=spent_hole.reason)
     reason, detail = _why(result)
-    return Failed(
-        statement=task.text, statistics=spent, tactics=tactics, holes=holes, draft=draft,
-        refused=result.refused, reason=reason, detail=detail,
-    )  # fmt: skip
+    return Failed(**common, reason=reason, detail=detail)
 
 
 def _why(result: FileResult) -> tuple[str, str]:
@@ -234,4 +234,6 @@ def _why(result: FileResult) -> tuple[str, str]:
     for verdict in verdicts:
         if verdict is not None and not verdict.accepted:
             return "refused", f"{verdict.theorem}: {verdict.reason}"
+    if any(token.text == "sorry" for token in tokenize(result.source)):
+        return "unjudged", "the text has other `sorry`s"
     return "unjudged", "the judge has no verdict on a theorem of the text"

@@ -6,6 +6,7 @@ UTF-16.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import groupby
 
 import msgspec
@@ -51,6 +52,18 @@ def suggestions(result: FileResult, text: str) -> list[Suggestion]:
     """One for each `sorry` of a result. Each is for the text as it is, so apply one, then ask again."""
     by_place = groupby(result.holes, key=lambda found: (found.hole.start, found.hole.end))
     return [_suggestion(result, text, start, end, tuple(found)) for (start, end), found in by_place]
+
+
+def applied(text: str, edits: Iterable[TextEdit]) -> str:
+    """The text with edits. Raises `ValueError` if they are not all in it, one after the other."""
+    pieces, end = [], 0
+    for edit in edits:
+        start, stop = _offset(text, edit.range.start), _offset(text, edit.range.end)
+        if not end <= start <= stop:
+            raise ValueError("edits overlap")
+        pieces += [text[end:start], edit.new_text]
+        end = stop
+    return "".join([*pieces, text[end:]])
 
 
 def _suggestion(
@@ -106,3 +119,14 @@ def _range(text: str, start: int, end: int) -> Range:
 def _position(text: str, at: int) -> Position:
     first = text.rfind("\n", 0, at) + 1
     return Position(text.count("\n", 0, first), len(text[first:at].encode("utf-16-le")) // 2)
+
+
+def _offset(text: str, position: Position) -> int:
+    at = 0
+    for _ in range(position.line):
+        at = text.index("\n", at) + 1
+    end = text.find("\n", at)
+    line = text[at : end if end >= 0 else len(text)].encode("utf-16-le")
+    if not 0 <= position.character <= len(line) // 2:
+        raise ValueError("a place that the text does not have")
+    return at + len(line[: 2 * position.character].decode("utf-16-le"))

@@ -113,13 +113,15 @@ class Prover:
         budget: Budget | None = None,
         seed: int | None = None,
         events: EventSink = ignore,
+        at: int | None = None,
     ) -> Result:
         """Like `prove`, in the event loop of `async with`.
 
-        A budget and a seed are for this statement alone; `events` hears its searches.
+        A budget and a seed are for this statement alone; `events` hears its searches. `at` is where the
+        only `sorry` of a text that is wanted starts.
         """
         self._refuse_thread()
-        return await self._prove(statement, budget, seed, events)
+        return await self._prove(statement, budget, seed, events, at)
 
     async def prove_many_async(self, statements: Sequence[Given]) -> list[Result]:
         """Like `prove_many`, in the event loop of `async with`."""
@@ -185,6 +187,7 @@ class Prover:
         budget: Budget | None = None,
         seed: int | None = None,
         events: EventSink = ignore,
+        at: int | None = None,
     ) -> Result:
         searcher = self._open_searcher
         if budget is not None:
@@ -194,7 +197,7 @@ class Prover:
             refuse_danger(task, trust=self.config.trust)
             checking.refuse_absent(task.source.imports, self._modules)
             seed = self.config.seed if seed is None else seed
-            return result_of(task, await attempt(searcher, task, seed, events))
+            return result_of(task, await attempt(searcher, task, seed, events, at))
         except StatementError as error:
             return refused(task, error)
 

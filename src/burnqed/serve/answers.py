@@ -12,6 +12,7 @@ from burnqed.evaluation.file import HoleResult
 from burnqed.lean.verdict import Verdict
 from burnqed.prover.checking import Checked
 from burnqed.prover.results import Failed, NotFound, Proved, Refuted, Result
+from burnqed.prover.suggesting import Suggestion
 
 Outcome = Literal["proved", "not_found", "refuted", "failed"]
 # Why a result that failed is still an answer: about the text, or about what was found for it.
@@ -57,7 +58,7 @@ class ProveAnswer(msgspec.Struct, frozen=True, kw_only=True):
     does not accept the text, or the judge refused what was found; `reason` and `detail` say more.
 
     `draft` is a text with the proofs that were found for its `sorry`s. `axioms` is null if not all are
-    known.
+    known. `suggestions` are there if they were asked for.
     """
 
     outcome: Outcome
@@ -74,6 +75,7 @@ class ProveAnswer(msgspec.Struct, frozen=True, kw_only=True):
     detail: str = ""
     holes: tuple[HoleAnswer, ...] = ()
     refused: tuple[RefusedTheorem, ...] = ()
+    suggestions: tuple[Suggestion, ...] = ()
     nodes: int = 0
     states: int = 0
     seconds: float = 0.0
@@ -162,14 +164,14 @@ class Health(msgspec.Struct, frozen=True, kw_only=True):
     most_text_bytes: int = 0
 
 
-def of_result(result: Result) -> ProveAnswer:
+def of_result(result: Result, *, suggest: bool = False) -> ProveAnswer:
     """Raises `InfrastructureError` if the machinery failed: then nothing is known of the text."""
     spent = result.statistics
     known = ProveAnswer(
         outcome="failed", said=result.said, proof=result.proof, tactics=result.tactics,
         draft=result.draft, axioms=spent.axioms, axioms_seen=spent.axioms_seen,
         holes=tuple(map(of_hole, result.holes)),
-        refused=of_refused(result.refused),
+        refused=of_refused(result.refused), suggestions=result.suggestions if suggest else (),
         nodes=spent.nodes, states=spent.states, seconds=spent.seconds,
         lean_seconds=spent.lean_seconds, judge_seconds=spent.judge_seconds,
     )  # fmt: skip

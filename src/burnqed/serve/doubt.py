@@ -11,6 +11,7 @@ from burnqed.lean.rules import ALLOWED_AXIOMS
 from burnqed.lean.statement import header, split_header
 from burnqed.lean.strangers import first_danger
 from burnqed.lean.tokens import tokenize
+from burnqed.prover.suggesting import applied
 from burnqed.prover.task import Task
 from burnqed.serve.answers import HoleAnswer, ProveAnswer
 
@@ -24,12 +25,29 @@ def doubt(task: Task, answer: ProveAnswer) -> str:
         return "the text that it filled in is not the one that it was sent"
     if draft is not None and first_danger(split_header(draft).body):
         return "the proofs that it filled in would run code"
+    if odd := _odd_suggestion(task, answer):
+        return odd
     if answer.outcome == "refuted" and not answer.negation_proof:
         return 'it says "false", and has no proof of the negation'
     if answer.outcome == "proved":
         return _unproved(task, answer)
     if answer.proof is not None:
         return f'it has a proof, and says "{answer.outcome}"'
+    return ""
+
+
+def _odd_suggestion(task: Task, answer: ProveAnswer) -> str:
+    """Why its suggestions are none for the text. Who takes them runs them in a Lean without walls."""
+    for one in answer.suggestions:
+        try:
+            filled = applied(task.text, one.edits)
+        except (ValueError, IndexError):
+            return "its suggestions are for another text"
+        if not _filled(task.text, filled):
+            return "its suggestions are for another text"
+        tactics = ["\n".join(proof) for proof in one.tactics]
+        if first_danger(split_header(filled).body) or any(map(first_danger, tactics)):
+            return "its suggestions would run code"
     return ""
 
 

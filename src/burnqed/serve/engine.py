@@ -13,6 +13,7 @@ from importlib.metadata import version
 from typing import Any, Self, TypeVar
 
 from burnqed.core.errors import InfrastructureError, InputError, PoolClosed, RequestTimeout
+from burnqed.lean.holes import sorry_at
 from burnqed.lean.source_file import decoded
 from burnqed.prover.results import Proved
 from burnqed.prover.task import Task
@@ -100,13 +101,17 @@ class Engine:
         text = self._text(asked.text)
         nodes = _within("nodes", asked.nodes, self.config.nodes)
         seconds = _within("seconds", asked.seconds, self.config.seconds)
-        places = text.count("sorry")  # at most: each is searched for by a Lean of its own
+        # At most: each is searched for by a Lean of its own.
+        places = text.count("sorry") if asked.line is None else 1
         rounds = max(1, -(-places // self._turns.places))
 
         async def work() -> ProveAnswer:
             if say is not None:
                 say(Begun())
             task = await asyncio.to_thread(Task, text)  # reading long texts keeps a thread busy
+            at = None
+            if asked.line is not None:
+                at = await asyncio.to_thread(sorry_at, task.source.body, asked.line, asked.column)
             # The `sorry`s of a text share the time.
             own = self._prover.parts.budget
             budget = replace(own, nodes=nodes, seconds=seconds / rounds)
@@ -114,7 +119,7 @@ class Engine:
             try:
                 async with asyncio.timeout(seconds + BESIDES_SEARCH):
                     found = await self._prover.prove_async(
-                        task, budget=budget, seed=asked.seed, events=growing
+                        task, budget=budget, seed=asked.seed, events=growing, at=at
                     )
             except TimeoutError:  # the search itself ends in time, so it is the rest that does not
                 raise RequestTimeout(
@@ -122,7 +127,7 @@ class Engine:
                 ) from None
             if isinstance(found, Proved):
                 growing.accepted()
-            return of_result(found)
+            return of_result(found, suggest=asked.suggest)
 
         return self._job(work, places)
 

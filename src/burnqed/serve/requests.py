@@ -28,6 +28,17 @@ class ProofRequest(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fie
         Meta(description="Most seconds of search. The `sorry`s of a text share them."),
     ] = None
     seed: Annotated[int, Meta(ge=0, le=2**63 - 1, description="The same seed, the same search.")] = 0
+    line: Annotated[
+        Annotated[int, Meta(ge=1)] | None,
+        Meta(description="Prove only the `sorry` in this line of the text, from 1. The others stay."),
+    ] = None
+    column: Annotated[
+        Annotated[int, Meta(ge=0)] | None,
+        Meta(description="Where in `line` it is, from 0, if there are several."),
+    ] = None
+    suggest: Annotated[
+        bool, Meta(description="Also say what fills each `sorry` as edits for an editor.")
+    ] = False
 
 
 class ProveRequest(ProofRequest, frozen=True, kw_only=True, forbid_unknown_fields=True):

@@ -12,7 +12,7 @@ from typing import Annotated, Any, TypeVar
 import typer
 
 from burnqed.cli import tables
-from burnqed.cli.asking import prove_there, refuse_unsendable
+from burnqed.cli.asking import Wanted, prove_there, refuse_unsendable
 from burnqed.cli.explaining import Explanation
 from burnqed.cli.live import SearchView
 from burnqed.cli.options import JsonOption, configured, given
@@ -28,6 +28,7 @@ from burnqed.lean.source_file import read_standard_input
 from burnqed.prover.assembly import Assembled, assemble
 from burnqed.prover.config import Config
 from burnqed.prover.leans import in_project, modules_of
+from burnqed.prover.suggesting import suggestions
 from burnqed.prover.task import Task, attempt, gate_of, refuse_danger, task_of
 
 T = TypeVar("T")
@@ -141,9 +142,7 @@ def prove_command(
     failed, 130 interrupted. With --disprove: 0 disproved, 1 not false or not found.
     """
     if server is not None:
-        _refuse_with_server(
-            context, at=at is not None, suggest=suggest, explain=explain, disprove=disprove
-        )
+        _refuse_with_server(context, explain=explain, disprove=disprove)
     task = _read(what)
     if disprove and (write or at is not None or suggest):
         raise InputError("--disprove proves one statement, and neither fills a `sorry` nor writes")
@@ -160,7 +159,8 @@ def prove_command(
         _ = task.theorem  # refuses a text that is not a statement
     if server is not None:
         named = given(context, Config)
-        raise typer.Exit(prove_there(server, task, config, named, original, as_json))
+        wanted = Wanted(None if at is None else _position(at), suggest, original, as_json)
+        raise typer.Exit(prove_there(server, task, config, named, wanted))
     config = in_project(config, task.path)
     view = SearchView(quiet=as_json or suggest)
     with view.loading():
@@ -174,12 +174,12 @@ def prove_command(
         more = {"explanation": explanation.to_json()}
     elif explanation is not None:
         explanation.show()
-    if isinstance(found, FileResult) and suggest:
-        raise typer.Exit(end_suggesting(found, task, only=at is not None))
     machinery, times = machinery_of(prover), of_times(view.times)
     if isinstance(found, FileResult):
         won = found.fills if at is not None else found.proved
         told = of_file(found, task)
+        if suggest:
+            raise typer.Exit(end_suggesting(suggestions(found, task.text), told, won=won))
         raise typer.Exit(end_file(told, task, original, machinery, times, as_json, more, won=won))
     said = of_attempt(found, task.theorem)
     raise typer.Exit(end_statement(said, view.learnt, machinery, times, as_json, more))

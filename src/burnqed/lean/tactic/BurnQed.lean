@@ -4,7 +4,8 @@ BurnQed: the tactic `qed?`, which asks burn-qed for a proof of the goal and offe
     example (p q : Prop) (h : p ∧ q) : q ∧ p := by
       qed?
 
-`qed? "--nodes 1000"` passes options to `burn-qed prove`, and so does the environment variable
+`qed? "--nodes 1000"` passes options to `burn-qed prove`, such as the address of a server whose Leans are
+warm (`--server http://127.0.0.1:8200`), and so does the environment variable
 BURN_QED_OPTIONS. BURN_QED_COMMAND names the program where `burn-qed` is not on the PATH.
 
 `burn-qed lean tactic` wrote this file, and writes it anew when there is a newer one; docs/editor.md of
@@ -321,11 +322,12 @@ def joined : List String → Array String → Array String
   | [], a => a
   | w :: l, a => joined l (a.push w)
 
-/-- The words of the command line for a request. In a lake project, its packages can be imported. -/
+/-- The words of the command line for a request. In a lake project, its packages can be imported: a
+server has a Lean of its own. -/
 def argumentsOf (r : Request) (options : List String) (inProject : Bool) : Array String :=
   let place := toString r.line ++ ":" ++ toString r.column
   let own := ["prove", "-", "--at", place, "--suggest"]
-  let chosen := says options "--project" || says options "--toolchain"
+  let chosen := says options "--project" || says options "--toolchain" || says options "--server"
   let project := if inProject && !chosen then ["--project", "."] else []
   joined options (joined project (joined own #[]))
 
