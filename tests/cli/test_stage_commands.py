@@ -14,10 +14,21 @@ from typing import Any, NoReturn
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from burnqed.core.config import as_content, from_json
 from burnqed.iteration.config import Config, read_config
-from burnqed.iteration.sections import Data, Embeddings, Eval, Joint, Policy, Search, Teacher, Value
+from burnqed.iteration.sections import (
+    Data,
+    Embeddings,
+    Eval,
+    Joint,
+    Policy,
+    Search,
+    Teacher,
+    Theorems,
+    Value,
+)
 from burnqed.iteration.specs import (
     Evaluate,
     Export,
@@ -34,6 +45,8 @@ from burnqed.iteration.specs import (
     TrainValue,
 )
 from burnqed.iteration.specs import Search as Searching
+from burnqed.prover.config import LeanConfig
+from burnqed.prover.data_config import IndexConfig
 from tests.cli.in_process import burn_qed
 from tests.iteration.plans import RANKED, walk
 
@@ -122,6 +135,7 @@ TOML = """
 seed = 3
 workers = 2
 toolchain = "embedded"
+project = "lake project"
 [theorems]
 set = "qed-core"
 [data]
@@ -142,7 +156,6 @@ temperature = 0.7
 logprobs = false
 imports = ["Std", "Lean"]
 heartbeats = 1000
-project = "lake project"
 [value]
 model = "policy"
 [value.training]
@@ -221,9 +234,30 @@ def test_every_setting_of_a_table_gets_to_its_stage(tmp_path: Path) -> None:
         assert isinstance(spec, Searching)
         assert spec.config.temperature == temperature
         assert (spec.config.logprobs, spec.config.imports) == (False, ("Std", "Lean"))
-        assert spec.config.project == tmp_path / "lake project"
     assert isinstance(held, Evaluate)
     assert (held.config.pass_n, held.config.temperature) == (2, 1.0)
+
+
+def test_a_project_gets_to_every_stage_that_starts_lean(tmp_path: Path) -> None:
+    """Its path is meant from the file that names it."""
+    config = mine(tmp_path)
+    kinds = set[type[Spec]]()
+    for stage in walk(config, 1):
+        asked = getattr(stage.spec, "config", None)
+        selects = isinstance(asked, IndexConfig) and asked.theorems is not None
+        if isinstance(asked, LeanConfig) and not selects:
+            assert asked.project == tmp_path / "lake project"
+            kinds.add(type(stage.spec))
+    assert kinds >= {Searching, Negatives, Evaluate}
+    # By default what is searched is the project's own.
+    own = replace(config, theorems=Theorems())
+    (index,) = (s.spec for s in walk(own, 0) if s.name == "theorems")
+    assert isinstance(index, Index)
+    assert (index.config.module, index.config.project) == ((), tmp_path / "lake project")
+    chosen = replace(config, theorems=Theorems(modules=("Std",)))
+    (index,) = (s.spec for s in walk(chosen, 0) if s.name == "theorems")
+    assert isinstance(index, Index)
+    assert index.config.module == ("Std",)
 
 
 @pytest.mark.parametrize("name", CONFIGS)

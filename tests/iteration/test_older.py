@@ -35,6 +35,15 @@ def test_one_without_options_is_the_default() -> None:
     assert from_content(old(), "here") == Config()
 
 
+def test_a_project_of_searches_is_that_of_the_run() -> None:
+    content = as_content(Config())
+    content["search"]["settings"]["project"] = "/lake"
+    content["eval"]["settings"]["project"] = None
+    assert from_content(content, "here").run.project == Path("/lake")
+    content["search"]["settings"]["project"] = None
+    assert from_content(content, "here") == Config()
+
+
 def test_options_are_settings_of_their_section() -> None:
     content = old(
         policy=["--weight-decay", "0.1", "--match=5", "--checkpointing", "--val", "a", "--val", "b"],

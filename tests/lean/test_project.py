@@ -111,7 +111,7 @@ def test_its_own_modules_are_those_that_are_built_and_have_a_source(root: Path) 
     mine = loaded(root)
     assert sorted(mine.modules()) == ["Mine", "Mine.Basic", "Mine.«Odd-name»"]
     assert mine.modules()["Mine.«Odd-name»"] == root / "Mine" / "Odd-name.lean"
-    assert mine.roots() == ("Mine",)
+    assert mine.tops() == ("Mine", "Mine.«Odd-name»")
     assert mine.built("Aux") is not None
     assert mine.built("Mine.New") is None
     assert mine.source("Mine.New") == root / "Mine" / "New.lean"
@@ -239,7 +239,7 @@ def test_where_nothing_says_what_to_import_a_project_gives_its_modules(
     root: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     config = LeanConfig(project=root)
-    assert leans.modules_of(config) == ("Init", "Mine")
+    assert leans.modules_of(config) == ("Init", "Mine", "Mine.«Odd-name»")
     assert leans.modules_of(config, ()) == ("Init",)
     assert leans.modules_of(config, ("Aux",)) == ("Init", "Aux")
     assert leans.modules_of(LeanConfig(project=root, imports=("Aux",))) == ("Init", "Aux")

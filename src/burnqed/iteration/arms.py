@@ -346,7 +346,8 @@ def _arm(config: Config, iteration: int, model: str, value: Path, *, ablate: boo
         **settings(config.eval.settings), policy=config.eval.policy, model=model, value=value,
         value_anyway=True, ablate=ablate, budgets=config.eval.budgets,
         candidates=config.eval.candidates, iteration=iteration, seed=config.run.seed,
-        workers=config.run.workers, toolchain=config.run.toolchain, device=config.run.device,
+        workers=config.run.workers, toolchain=config.run.toolchain, project=config.run.project,
+        device=config.run.device,
     )  # fmt: skip
 
 

@@ -124,6 +124,7 @@ def _placed(config: Config, folder: Path) -> Config:
     policy, search, value, held = config.policy, config.search, config.value, config.eval
     return replace(
         config,
+        run=_placed_paths(config.run, folder),
         theorems=replace(config.theorems, set=place(config.theorems.set, "sets")),
         data=replace(config.data, base=tuple(map(place, config.data.base))),
         policy=replace(
@@ -148,7 +149,7 @@ def _placed_paths(table: Section, folder: Path) -> Section:
     def place(value: Any) -> Any:
         if isinstance(value, tuple):
             return tuple(map(place, value))
-        return (folder / value).resolve() if isinstance(value, Path) else value
+        return (folder / value.expanduser()).resolve() if isinstance(value, Path) else value
 
     return replace(table, **{name: place(value) for name, value in asdict(table).items()})
 

@@ -147,7 +147,8 @@ def asked_of(config: Config, iteration: int, done: Done) -> Settings:
 
 
 def workers(config: Config) -> Settings:
-    return {"workers": config.run.workers, "toolchain": config.run.toolchain}
+    run = config.run
+    return {"workers": run.workers, "toolchain": run.toolchain, "project": run.project}
 
 
 def paths(names: Sequence[str]) -> tuple[Path, ...]:

@@ -20,8 +20,22 @@ Tables = dict[str, type[msgspec.Struct]]
 
 
 def translated(content: Mapping[str, Any], where: str) -> dict[str, Any]:
-    """The same configuration with tables in the place of options."""
+    """The same configuration with tables in the place of options, and one project for all stages."""
+    content = _one_project(content)
     return {name: _section(name, own, content, where) for name, own in content.items()}
+
+
+def _one_project(content: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A lake project was a setting of searches and of evaluations."""
+    found = dict(content)
+    for name in ("search", "eval"):
+        tables = content.get(name)
+        own = tables.get("settings") if isinstance(tables, Mapping) else None
+        if isinstance(tables, Mapping) and isinstance(own, Mapping) and "project" in own:
+            rest = {key: value for key, value in own.items() if key != "project"}
+            found[name] = {**tables, "settings": rest}
+            found["run"] = {"project": own["project"], **found.get("run", {})}
+    return found
 
 
 def refuse_options(content: Mapping[str, Any], where: str) -> None:

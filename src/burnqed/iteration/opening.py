@@ -11,7 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from burnqed.core.config import as_content, build
+from burnqed.core.config import as_content
 from burnqed.core.errors import InputError
 from burnqed.core.runs import MANIFEST, check_out
 from burnqed.iteration import rounds
@@ -27,7 +27,7 @@ from burnqed.prover.config import LeanConfig
 
 # What another machine may do otherwise: it decides how long a run takes, not what comes of it.
 _OF_THE_MACHINE = frozenset({
-    "run.workers", "run.device", "search.settings.project", "eval.settings.project",
+    "run.workers", "run.device", "run.project",
     "value.training.embeddings",
 })  # fmt: skip
 
@@ -89,8 +89,8 @@ def _open(out: Path, wanted: Config | None, warn: Callable[[str], None]) -> Conf
 
 
 def _toolchain(config: Config) -> str:
-    lean = leans.set_up(build(LeanConfig, {"toolchain": config.run.toolchain}), ("Init",))
-    return lean.toolchain.label
+    asked = LeanConfig(toolchain=config.run.toolchain, project=config.run.project)
+    return leans.set_up(asked, ("Init",)).label
 
 
 def _refuse_changes(out: Path, frozen: dict[str, Any], wanted: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 from msgspec import Meta
@@ -35,6 +36,9 @@ class Run(Section, frozen=True, kw_only=True):
     seed: Annotated[int, about("Same seed, same run.")] = 0
     workers: Annotated[AtLeast1 | None, about("Lean processes to search with.")] = None
     toolchain: Annotated[ToolchainKind | None, about("embedded, native or pantograph.")] = None
+    project: Annotated[
+        Path | None, about("A lake project, whose Lean and modules all stages work with.")
+    ] = None
     device: Annotated[
         Literal["auto", "cpu", "cuda"],
         about("Of models in searches; a training takes the GPU if there is one."),
@@ -44,7 +48,9 @@ class Run(Section, frozen=True, kw_only=True):
 class Theorems(Section, frozen=True, kw_only=True):
     """What is searched for proofs to learn from. Theorems of the held-out sets are always left out."""
 
-    modules: Annotated[tuple[str, ...], about("Of the library.")] = ("Init", "Std")
+    modules: Annotated[
+        tuple[str, ...], about("Of the library; in a lake project by default the project's own.")
+    ] = ("Init", "Std")
     set: Annotated[str, about("An INDEX.json or a benchmark, instead of modules.")] = ""
     split: Annotated[Literal["train", "val", "test", ""], about("Only these of the set.")] = "train"
     sample: Annotated[AtLeast0, about("So many of them; 0: all.")] = 4000

@@ -40,7 +40,7 @@ def _table(
     return cast(type[Section], table)
 
 
-_LEAN = set(LeanConfig.__struct_fields__) - {"project", "imports"}
+_LEAN = set(LeanConfig.__struct_fields__) - {"imports"}
 _ASKED = {"policy", "model", "candidates", "device", "value", "iteration", "seed", *_LEAN}
 
 if TYPE_CHECKING:  # their fields are known when they are made

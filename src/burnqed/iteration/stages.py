@@ -35,6 +35,7 @@ from burnqed.iteration.made import (
     value_model,
     workers,
 )
+from burnqed.iteration.sections import Theorems
 from burnqed.iteration.specs import Stage
 from burnqed.prover.config import EvalConfig, LeanConfig, SearchConfig
 from burnqed.prover.data_config import IndexConfig
@@ -62,21 +63,23 @@ def _theorem_sets(config: Config) -> Iterator[Stage]:
     for given in config.eval.sets:
         benchmark = BENCHMARKS.get(given)
         if benchmark is not None and not isinstance(benchmark.origin, Packaged):
-            lean = LeanConfig(toolchain=run.toolchain)
+            lean = LeanConfig(toolchain=run.toolchain, project=run.project)
             yield Stage(at, f"fetch-{given}", specs.Fetch(name=given, config=lean))
         name, sample = set_name(given), config.eval.sample
         drawn: Settings = {"at_most": sample, "seed": run.seed} if sample else {}
         asked = IndexConfig(theorems=given, **drawn)
         yield Stage(at, f"held-out-{name}", specs.Index(config=asked, out=Path(held_out(name))))
+    own = run.project is not None and theorems.modules == Theorems().modules
     asked = IndexConfig(
         theorems=theorems.set or None,
-        module=() if theorems.set else theorems.modules,
+        module=() if theorems.set or own else theorems.modules,
         split=theorems.split or None,
         without=config.eval.sets,
         at_most=theorems.sample or None,
         seed=run.seed,
         leak_rule=theorems.leak_rule,
         toolchain=run.toolchain,
+        project=run.project,
     )
     yield Stage(at, "theorems", specs.Index(config=asked, out=Path(TRAIN)))
 

@@ -7,16 +7,20 @@ Nothing is built here.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from burnqed.core.errors import ConfigError, InputError, SetupError
+from burnqed.lean.source_file import read_source
+from burnqed.lean.statement import split_header
 
 LAKEFILES = ("lakefile.lean", "lakefile.toml")
 PIN = "lean-toolchain"
@@ -96,15 +100,34 @@ class Project:
                         break
         return found
 
-    def roots(self) -> tuple[str, ...]:
-        """The modules that a library of the project begins with: those at the top."""
-        found = tuple(module for module in self.modules() if "." not in _plain(module))
-        if not found:
+    def tops(self) -> tuple[str, ...]:
+        """The project's own built modules that none of the others imports: with them all are loaded."""
+        found = self.modules()
+        below: set[str] = set()
+        for path in found.values():
+            with suppress(InputError):
+                below.update(split_header(read_source(path)).imports)
+        tops = tuple(module for module in sorted(found) if module not in below)
+        if not tops:
             raise SetupError(
                 f"nothing of the lake project {self.root} is built",
                 hint=f"run `lake build` in {self.root}, or name a module with --import",
             )
-        return found
+        return tops
+
+    @property
+    def identity(self) -> str:
+        """Its name, and a digest of what it is: its own built modules, and the packages it takes.
+
+        Where it lies is no part of it, so a run may go on with a copy.
+        """
+        digest = hashlib.sha256()
+        files = [*self.modules().values(), self.root / "lake-manifest.json"]
+        for path in files:
+            content = path.read_bytes() if path.is_file() else b""
+            name = path.relative_to(self.root) if path.is_relative_to(self.root) else path.name
+            digest.update(f"{name}\0{len(content)}\0".encode() + content)
+        return f"{self.root.name} {digest.hexdigest()[:16]}"
 
     def module_at(self, path: Path) -> str | None:
         """The module that a file of the project's own sources is, built or not."""
@@ -248,11 +271,6 @@ def _read_json(path: Path) -> dict[str, Any]:
 
 def _parts(module: str) -> list[str]:
     return [part.strip("«»") for part in re.findall(r"«[^»]*»|[^.«»]+", module)]
-
-
-def _plain(module: str) -> str:
-    """A module's name without what stands between «»."""
-    return re.sub(r"«[^»]*»", "x", module)
 
 
 def _path_of(module: str, suffix: str) -> Path:

@@ -56,7 +56,7 @@ class Assembled:
             "heartbeats": self.config.heartbeats, "effort": self.effort,
             "visit": BUNCH if self.by_visits else None,
             **self.policy.about, **self.guide.about,
-            "modules": list(self.lean.modules), "toolchain": self.lean.toolchain.label,
+            "modules": list(self.lean.modules), "toolchain": self.lean.label,
         }  # fmt: skip
 
     @property

@@ -72,7 +72,10 @@ class PrepareConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fi
 
 
 class IndexConfig(LeanConfig, frozen=True, kw_only=True):
-    """A set of theorems to write down: one source, and which theorems of it."""
+    """A set of theorems to write down: one source, and which theorems of it.
+
+    A lake project without another source means the theorems of its own modules.
+    """
 
     module: Annotated[
         tuple[str, ...], about("Library theorems of modules that begin so; repeatable.")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ def index(config: IndexConfig, out: Path, warn: Warn) -> Written:
     source = _source(config, choice, warn)
     # Of the library's theorems, those that are wanted are chosen before they are printed.
     drawn, others = source.entries, source.left_out
-    if not config.module:
+    if not (config.module or _is_of_project(config)):
         found = choose(choice, source.entries, source.more.get("files"))
         drawn, others = found.entries, {**source.left_out, **found.left_out}
     write_index(out, out.stem, drawn, source.more)
@@ -83,13 +83,22 @@ def _check(config: IndexConfig) -> None:
         "--jsonl": config.jsonl, "--source": config.source, "--theorems": config.theorems,
     }  # fmt: skip
     used = [name for name, value in given.items() if value]
-    if len(used) != 1:
+    if len(used) != 1 and not _is_of_project(config):
         raise InputError(
-            "give one source: --module, --lean, --leandojo, --jsonl, --source or --theorems",
+            "give one source: --module, --lean, --leandojo, --jsonl, --source, --theorems, or only "
+            "--project",
             hint=f"these were given together: {', '.join(used)}" if used else "such as --module Init",
         )
     if config.sample is not None and config.at_most is not None:
         raise InputError("--sample and --at-most are two wishes", hint="give one of them")
+
+
+def _is_of_project(config: IndexConfig) -> bool:
+    """Whether a lake project is all that is named: then its own theorems are meant."""
+    given = (
+        config.module, config.lean, config.leandojo, config.jsonl, config.source, config.theorems,
+    )  # fmt: skip
+    return config.project is not None and not any(given)
 
 
 def _proved(runs: Sequence[Path], warn: Warn) -> frozenset[tuple[str, str]]:
@@ -101,7 +110,14 @@ def _proved(runs: Sequence[Path], warn: Warn) -> frozenset[tuple[str, str]]:
 
 def _source(config: IndexConfig, choice: Choice, warn: Warn) -> _Source:
     if config.module:
-        return _of_library(config, choice)
+        roots = sorted({module.split(".")[0] for module in config.module})
+        return _of_library(config, choice, config.module, roots)
+    if _is_of_project(config):
+        project = leans.Leans(config).project
+        assert project is not None
+        own = project.modules()
+        prefixes = sorted({module.split(".")[0] for module in own})
+        return _of_library(config, choice, prefixes, project.tops(), own)
     if config.lean:
         return _of_files(config)
     if config.leandojo:
@@ -117,16 +133,24 @@ def _source(config: IndexConfig, choice: Choice, warn: Warn) -> _Source:
     return _of_set(chosen(str(config.theorems)), config.leak_rule)
 
 
-def _of_library(config: IndexConfig, choice: Choice) -> _Source:
-    # The whole libraries that they are of: a prefix need not be a module.
-    roots = sorted({module.split(".")[0] for module in config.module})
-    spec = leans.set_up(config, tuple(dict.fromkeys(["Init", *roots]))).spec
+def _of_library(
+    config: IndexConfig,
+    choice: Choice,
+    prefixes: Sequence[str],
+    imports: Sequence[str],
+    only: Collection[str] = (),
+) -> _Source:
+    """Theorems of modules with these prefixes, perhaps `only` of these. `imports` are what has them."""
+    spec = leans.set_up(config, tuple(dict.fromkeys(["Init", *config.imports, *imports]))).spec
 
     async def work() -> _Source:
         async with Pool(spec, 1) as pool:
-            every = await library_entries(pool, list(config.module), config.leak_rule or "module")
+            every = await library_entries(pool, prefixes, config.leak_rule or "module")
+            every = [entry for entry in every if not only or entry["module"] in only]
             found = await choose_and_print(choice, every, lambda drawn: with_statements(pool, drawn))
-            return _Source(found.entries, len(every), {"imports": roots}, left_out=found.left_out)
+            return _Source(
+                found.entries, len(every), {"imports": list(imports)}, left_out=found.left_out
+            )
 
     return run_sync(work())
 

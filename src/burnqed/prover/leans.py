@@ -17,7 +17,7 @@ from burnqed.lean.embedded.progress import Progress, Silent, Terminal
 from burnqed.lean.embedded.snapshot import BOOT_SECONDS
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
-from burnqed.lean.project import project_of
+from burnqed.lean.project import Project, project_of
 from burnqed.lean.toolchain import Toolchain, find, native_lean
 from burnqed.prover.config import LeanConfig
 
@@ -35,6 +35,12 @@ class Lean:
     spec: LaunchSpec
     modules: tuple[str, ...]
     project: Path | None = None
+
+    @property
+    def label(self) -> str:
+        """Which Lean it is, and which state of which project: for manifests."""
+        own = self.toolchain.project
+        return f"{self.toolchain.label}, project {own.identity}" if own else self.toolchain.label
 
     def library(self, workers: int | None) -> Library:
         """The theorems of this Lean's modules: shipped with burn-qed, or read once and cached."""
@@ -96,7 +102,7 @@ def modules_of(config: LeanConfig, own: Sequence[str] | None = None) -> tuple[st
     """
     if own is None and config.project is not None and not config.imports:
         project = _found(config, Silent()).project
-        own = project.roots() if project else ()
+        own = project.tops() if project else ()
     return tuple(dict.fromkeys(["Init", *config.imports, *(own or ())]))
 
 
@@ -120,6 +126,10 @@ class Leans:
         if self._toolchain.kind != "embedded":
             return list(modules)
         return [module for module in modules if module.split(".")[0] in ("Init", "Std", "Lean")]
+
+    @property
+    def project(self) -> Project | None:
+        return self._toolchain.project
 
     def spec(self, modules: Sequence[str]) -> LaunchSpec:
         return set_up(self._config, modules).spec

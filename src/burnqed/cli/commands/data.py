@@ -49,11 +49,13 @@ def index_command(
     out: Annotated[Path, typer.Option("--out", metavar="INDEX.json", help="The index to write.")],
     config: IndexConfig,
 ) -> None:
-    """Write an index of theorems: of the running Lean's library, of .lean files, or of a data set.
+    """Write an index of theorems: of the running Lean's library, of a lake project, of .lean files, or
+    of a data set.
 
     --module takes what people wrote in the library's modules; while one of them is searched it is
-    hidden from automation, and a step that breaks the leak rule is rejected. --lean takes every theorem
-    of source files, each with what stands before it in its file. What cannot be read stays in the index
+    hidden from automation, and a step that breaks the leak rule is rejected. --project alone takes the
+    theorems of a lake project's own built modules in the same way. --lean takes every theorem of source
+    files, each with what stands before it in its file. What cannot be read stays in the index
     as an error, so that it is counted.
 
     Every entry gets its split, by the hash of its name: adding theorems moves none. An entry that comes
@@ -66,6 +68,8 @@ def index_command(
         burn-qed data index --module Init --split train --without core-300 --out train.json
 
         burn-qed data index --theorems train.json --unproved runs/first --out left.json
+
+        burn-qed data index --project ~/lean/mine --out mine.json
 
         burn-qed data index --lean src/ --out mine.json
 

@@ -1,0 +1,4 @@
+import Coins.Fold
+import Coins.Exchange
+import Coins.Register
+import Coins.Steps
