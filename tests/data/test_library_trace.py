@@ -22,6 +22,7 @@ from burnqed.data.lean_sources import sources
 from burnqed.data.library_trace import LibraryTracer, judge_library
 from burnqed.data.sources.open import read_steps
 from burnqed.data.trace import trace_files
+from burnqed.data.trace_leans import SharedLeans
 from burnqed.data.trace_report import report
 from burnqed.data.trace_store import FileTrace, TraceRow, open_trace, read_files, read_rows
 from burnqed.lean.judge import judge_proof
@@ -111,7 +112,9 @@ async def traced(
     tracer = LibraryTracer(frozenset({"List.map_cons", "Nat.le_of_succ_le_succ"}))
     with open_trace(out, no_warning) as writer:
         found = list(sources(paths))
-        await trace_files(pool, None, found, 120.0, writer, lambda _: None, asyncio.Event(), tracer)
+        await trace_files(
+            SharedLeans(pool), found, 120.0, writer, lambda _: None, asyncio.Event(), tracer
+        )
     return read_files(out, no_warning), list(read_rows(out, no_warning))
 
 

@@ -11,7 +11,9 @@ import pytest
 from burnqed.core.types import Advanced, Closed, TheoremText, state_text
 from burnqed.data import trace
 from burnqed.data.lean_sources import sources
+from burnqed.data.overshadowed import BEHIND
 from burnqed.data.trace import trace_files
+from burnqed.data.trace_leans import SharedLeans
 from burnqed.data.trace_report import report
 from burnqed.data.trace_store import FileTrace, TraceRow, open_trace, read_files, read_rows
 from burnqed.lean.pool import Pool
@@ -32,7 +34,12 @@ async def traced(
     with open_trace(out, no_warning) as writer:
         seen: list[FileTrace] = []
         await trace_files(
-            pool, judges, list(sources(paths)), seconds, writer, seen.append, asyncio.Event()
+            SharedLeans(pool, judges),
+            list(sources(paths)),
+            seconds,
+            writer,
+            seen.append,
+            asyncio.Event(),
         )
     return read_files(out, no_warning), list(read_rows(out, no_warning))
 
@@ -153,6 +160,7 @@ async def test_trouble_costs_the_file_that_has_it(lean_pool: Pool, tmp_path: Pat
     files = {
         "Good.lean": b"theorem good : 1 = 1 := by rfl",
         "Wrong.lean": b"theorem fine : 1 = 1 := by rfl\ntheorem wrong : 1 = 2 := by rfl",
+        "Worse.lean": b"theorem worse : 1 = 2 := by rfl",
         "Endless.lean": b"theorem long : True := by\n  have : 10 ^ 30 % 7 < 100 ^ 9 := by"
         b" decide +kernel\n  trivial\nset_option maxRecDepth 100000 in\nset_option maxHeartbeats 0 in\n"
         b"theorem endless : (List.range 100000000).length = 3 := by decide +kernel",
@@ -169,17 +177,48 @@ async def test_trouble_costs_the_file_that_has_it(lean_pool: Pool, tmp_path: Pat
     problems = {Path(f.path).name: f.problem for f in found}
     assert problems == {
         "Good.lean": "",
-        "Wrong.lean": trace.ERRORS,
+        "Wrong.lean": "",
+        "Worse.lean": trace.ERRORS,
         "Endless.lean": trace.TOO_LONG,
         "Binary.lean": trace.NOT_TEXT,
         "Absent.lean": trace.NOT_LOADED,
         "Open.lean": "",
         "Empty.lean": "",
     }
-    assert [row.theorem for row in rows] == ["good"]
-    assert report(found)["theorems"]["not_recorded"] == {"left open": 1}
-    (wrong,) = [f for f in found if f.path.endswith("Wrong.lean")]
-    assert wrong.detail.startswith("2:")
+    assert [row.theorem for row in rows] == ["good", "fine"]
+    assert report(found)["theorems"]["not_recorded"] == {"left open": 1, trace.ERRORS: 1}
+    details = [f.detail for f in found if Path(f.path).name in ("Wrong.lean", "Worse.lean")]
+    assert [detail[:2] for detail in details] == ["1:", "2:"]
+
+
+async def test_a_bad_command_costs_what_rests_on_it(lean_pool: Pool, tmp_path: Path) -> None:
+    """What it would have made may be missed, and a theorem then say something else."""
+    (tmp_path / "Mixed.lean").write_text(
+        "theorem before : 1 = 1 := by rfl\n"
+        "theorem wrong : 1 = 2 := by rfl\n"
+        "example : 1 = 2 := by rfl\n"
+        "#eval (nobody : Nat)\n"
+        "theorem after : 2 = 2 := by rfl\n"
+        "theorem by_it (h : 1 = 1) : 3 = 3 := by\n  have := wrong\n  rfl\n"
+        "def Number : Type := Nowhere\n"
+        "theorem none (x : Number) : x = x := by rfl\n"
+        "theorem late : 4 = 4 := by rfl\n"
+    )
+    found, rows = await traced(lean_pool, [tmp_path], tmp_path / "out", judges=lean_pool)
+    assert [row.theorem for row in rows] == ["before", "after"]
+    (file,) = found
+    assert not file.problem
+    assert [line[:2] for line in file.detail.splitlines() if line[1:2] == ":"][:3] == ["2:", "3:", "4:"]
+    reasons = {t.name: t.reason for t in file.theorems if t.outcome != "steps"}
+    assert reasons == {
+        "wrong": trace.ERRORS, "example_3": trace.ERRORS, "by_it": trace.ERRORS,
+        "none": BEHIND, "late": BEHIND,
+    }  # fmt: skip
+    assert {t.judged for t in file.theorems if t.outcome == "steps"} == {"accepted"}
+    for theorem in file.theorems:
+        if theorem.outcome == "steps":
+            async with open_session(lean_pool) as session:
+                await session.start(file.theorem(theorem))
 
 
 async def test_an_interrupted_run_goes_on(lean_pool: Pool, tmp_path: Path) -> None:
@@ -188,7 +227,7 @@ async def test_an_interrupted_run_goes_on(lean_pool: Pool, tmp_path: Path) -> No
     out, paths = tmp_path / "out", list(sources([tmp_path]))
     stop = asyncio.Event()
     with open_trace(out, no_warning) as writer:
-        await trace_files(lean_pool, None, paths, 60.0, writer, lambda _: stop.set(), stop)
+        await trace_files(SharedLeans(lean_pool), paths, 60.0, writer, lambda _: stop.set(), stop)
     before = read_files(out, no_warning)
     assert 1 <= len(before) < 4
     (tmp_path / "b.lean").write_text("theorem b' : 2 = 2 := by rfl")
@@ -211,7 +250,12 @@ async def test_a_damaged_part_is_traced_again(lean_pool: Pool, tmp_path: Path) -
     with open_trace(out, said.append) as writer:
         assert writer.earlier == {}
         await trace_files(
-            lean_pool, None, list(sources([tmp_path])), 60.0, writer, lambda _: None, asyncio.Event()
+            SharedLeans(lean_pool),
+            list(sources([tmp_path])),
+            60.0,
+            writer,
+            lambda _: None,
+            asyncio.Event(),
         )
     assert "damaged" in said[0]
     assert [row.theorem for row in read_rows(out, no_warning)] == ["a"]

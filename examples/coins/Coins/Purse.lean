@@ -36,6 +36,14 @@ theorem length_le_total (p : Purse) : p.length ≤ total p := by
     count_coins
 
 theorem total_eq_zero_iff (p : Purse) : total p = 0 ↔ p = [] := by
+  cases p with
+  | nil => simp
+  | cons c p =>
+    have := value_pos c
+    simp only [total_cons, reduceCtorEq, iff_false]
+    omega
+
+theorem total_singleton (c : Coin) : total [c] = c.value := by
   sorry
 
 end Purse

@@ -21,20 +21,12 @@ from typing import Any
 from burnqed.core.errors import InputError, LeanError, StatementError
 from burnqed.core.types import Theorem, TheoremText
 from burnqed.data.lean_sources import loaded_modules, read_text, relative, sources
+from burnqed.data.overshadowed import overshadowed
 from burnqed.lean.outline import Outline, OutlinedTheorem, outline
 from burnqed.lean.pool import Pool
 from burnqed.lean.session import open_session
 from burnqed.lean.statement import Declaration, declarations, split_header
 from burnqed.lean.tokens import tokenize
-
-# Commands that later ones take their meaning from.
-_MEANINGFUL = frozenset(
-    {
-        "def", "abbrev", "instance", "structure", "inductive", "class", "variable", "universe", "open",
-        "namespace", "section", "end", "notation", "infix", "infixl", "infixr", "prefix", "postfix",
-        "macro", "syntax", "attribute", "opaque", "axiom",
-    }
-)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +97,7 @@ async def _file(pool: Pool, path: Path, name: str, loaded: frozenset[str], troub
     placed = [(at, _bad_entry(lost, name, why)) for at, lost, why in _lost(found, source.body)]
     for theorem in filter(_in, found.theorems):
         entry = _entry(theorem, source.body, name, source.imports)
-        why = _overshadowed(theorem, entry["statement"], source.body, found)
+        why = overshadowed(theorem.start, entry["statement"], found.bad, source.body)
         if theorem.error and not why:
             whole = _is_whole(theorem, source.body)
             fine = whole and await _starts(pool, entry, body[: theorem.start])
@@ -152,29 +144,6 @@ def _is_whole(theorem: OutlinedTheorem, body: str) -> bool:
     """Whether its type was parsed to the end: a proof follows, and not the rest of a broken type."""
     rest = tokenize(body[theorem.signature_end : theorem.end])
     return bool(rest) and rest[0].text in (":=", "|", "where")
-
-
-def _overshadowed(theorem: OutlinedTheorem, statement: str, body: str, found: Outline) -> str:
-    """Why a theorem may not say what it said, now that a command with errors before it is left out.
-
-    A definition, a `variable` or an `open` that is not there can give a name another meaning, up to
-    none at all: Lean then takes it for a new variable. Of a theorem nothing is missed but its name.
-    """
-    words = {token.text for token in tokenize(statement)}
-    for bad in found.bad:
-        if bad.start >= theorem.start:
-            break
-        names = _theorems_alone(body[bad.start : bad.end])
-        if not names or words.intersection(name.rpartition(".")[2] for name in names):
-            return f"it stands behind a command with errors: {bad.error}"
-    return ""
-
-
-def _theorems_alone(text: str) -> list[str]:
-    """The theorem that a command is; nothing where it is, or has in front of it, something else."""
-    found = declarations(text)
-    before = tokenize(text[: found[0].at]) if found else []
-    return [] if _MEANINGFUL.intersection(t.text for t in before) else [d.name for d in found]
 
 
 async def _starts(pool: Pool, entry: dict[str, Any], context: str) -> bool:

@@ -20,7 +20,8 @@ from burnqed.core.tasks import until_stopped
 from burnqed.core.types import LibraryConstant
 from burnqed.data.lean_sources import read_text
 from burnqed.data.library import library_entries
-from burnqed.data.trace import LOST, SourceFile, Traced, place_in, step_rows, trace_files
+from burnqed.data.trace import LOST, SourceFile, Traced, digest_of, place_in, step_rows, trace_files
+from burnqed.data.trace_leans import SharedLeans
 from burnqed.data.trace_replay import NotReplayed, Replayed, ReplayedStep, replay_from
 from burnqed.data.trace_store import (
     FileTrace,
@@ -90,6 +91,9 @@ class LibraryTracer:
 
     theorems: frozenset[str]
 
+    def digest(self, path: Path) -> str:
+        return digest_of(path)
+
     def read(self, path: Path, name: str, digest: str, loaded: frozenset[str]) -> SourceFile:
         # What it imports is there already: the library is.
         return SourceFile(name, digest, LIBRARY, split_header(read_text(path)).body)
@@ -153,7 +157,8 @@ async def trace_library(
     async with Pool(spec, workers, limits) as pool:
         entries = await library_entries(pool, LIBRARY, "self")
         tracer = LibraryTracer(frozenset(entry["name"] for entry in entries))
-        await trace_files(pool, None, sources, seconds, writer, on_file, stop, tracer)
+        leans = SharedLeans(pool)
+        await trace_files(leans, sources, seconds, writer, on_file, stop, tracer)
 
 
 async def _read(worker: Worker, text: str, seconds: float) -> LibraryFile:

@@ -1,8 +1,8 @@
 """Lean files traced: the proofs in them as steps that replay, and a word on everything else.
 
 A file is elaborated once, and then every proof in it is replayed in the same process, step by step
-(`trace_replay`). A file with errors is skipped as a whole: what follows an error may mean something
-else than was meant.
+(`trace_replay`). A command with errors is as if it were not there. Theorems behind it that may mean
+something else without it are not recorded (`overshadowed`).
 """
 
 from __future__ import annotations
@@ -14,25 +14,27 @@ import textwrap
 import time
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Protocol
 
 from burnqed.core.errors import (
-    BurnQedError,
     InputError,
     LeanError,
     LeanLost,
     LeanMemoryExceeded,
+    LeanStartError,
     RequestTimeout,
 )
 from burnqed.core.tasks import until_stopped
-from burnqed.data.lean_sources import imported_text, loaded_modules, read_text, relative
+from burnqed.data.lean_sources import imported_text, read_text, relative
+from burnqed.data.overshadowed import BEHIND, overshadowed
+from burnqed.data.trace_judged import judged
+from burnqed.data.trace_leans import OwnLeans, TraceLeans
 from burnqed.data.trace_replay import NotReplayed, Replayed, ReplayedStep, replay
 from burnqed.data.trace_store import FileTrace, TheoremTrace, TraceRow, TraceWriter
-from burnqed.lean.judge import judge_file, judge_proof
-from burnqed.lean.pool import Pool, Worker
+from burnqed.lean.outline import BadCommand
+from burnqed.lean.pool import Worker
 from burnqed.lean.source_file import read_regular
 from burnqed.lean.statement import split_header
 from burnqed.lean.tokens import tokenize
@@ -64,7 +66,8 @@ class SourceFile:
     """A file that can be shown to Lean.
 
     `text` begins with that of the files it imports, where Lean has to be given it. The file's own text
-    begins at `offset`. `imports` are those that it names itself.
+    begins at `offset`. `imports` are those that it names itself. A Lean for it has the `options` of its
+    project; the `header` says that it is of the module system.
     """
 
     path: str
@@ -72,10 +75,23 @@ class SourceFile:
     imports: tuple[str, ...]
     text: str
     offset: int = 0
+    options: tuple[str, ...] = ()
+    header: tuple[str, ...] = ()
+
+
+def digest_of(path: Path) -> str:
+    try:
+        return hashlib.sha256(read_regular(path)).hexdigest()
+    except OSError:
+        return ""
 
 
 class Tracer(Protocol):
     """One way to get from a file to steps. What it raises says why there are none."""
+
+    def digest(self, path: Path) -> str:
+        """Of all that decides what is traced. A file with another one is traced again."""
+        ...
 
     def read(self, path: Path, name: str, digest: str, loaded: frozenset[str]) -> SourceFile:
         """The file. `loaded` are the modules that Lean has."""
@@ -87,8 +103,7 @@ class Tracer(Protocol):
 
 
 async def trace_files(
-    pool: Pool,
-    judges: Pool | None,
+    leans: TraceLeans,
     sources: Sequence[tuple[Path, str]],
     seconds: float,
     writer: TraceWriter,
@@ -98,17 +113,17 @@ async def trace_files(
 ) -> None:
     """Trace the files (as `lean_sources.sources` tells them) that were not, or are not what they were.
 
-    As many at once as the pool has workers. When `stop` is set, those in flight are dropped: a resumed
+    As many at once as there are Leans. When `stop` is set, those in flight are dropped: a resumed
     run starts them again.
     """
     tracer = tracer or FileTracer()
-    loaded = await loaded_modules(pool)
+    loaded = await leans.loaded()
     todo = iter(sources)
 
     async def work() -> None:
         for path, trouble in todo:
             name = relative(path, Path.cwd())
-            digest = _digest(path)
+            digest = tracer.digest(path)
             before = writer.earlier.get(name)
             if before is not None and before.sha256 == digest and before.problem != LOST:
                 on_file(before)
@@ -116,26 +131,27 @@ async def trace_files(
             begun = time.monotonic()
             try:
                 file = _read(tracer, path, trouble, name, digest, loaded)
-                async with pool.lease() as worker:
+                async with leans.worker(file) as worker:
                     begun = time.monotonic()
                     traced = await _elaborated(tracer, worker, file, seconds)
+                took = time.monotonic() - begun
+                traced = replace(traced, file=replace(traced.file, seconds=took))
+                async with leans.judges(file) as judges:
+                    if judges is not None:
+                        about = await judged(judges, traced.file, traced.rows, traced.rewritten)
+                        traced = replace(traced, file=about)
+            except LeanStartError as error:
+                if not isinstance(leans, OwnLeans):
+                    raise
+                took = time.monotonic() - begun
+                traced = Traced(FileTrace(name, digest, (), "", LOST, error.message, took))
             except _Skipped as error:
-                traced = Traced(FileTrace(name, digest, problem=error.problem, detail=error.detail))
-            took = time.monotonic() - begun
-            traced = replace(traced, file=replace(traced.file, seconds=took))
-            if judges is not None and not traced.file.problem:
-                traced = await _judged(judges, traced)
+                took = time.monotonic() - begun
+                traced = Traced(FileTrace(name, digest, (), "", error.problem, error.detail, took))
             writer.add(traced.file, traced.rows)
             on_file(traced.file)
 
-    await until_stopped([work() for _ in range(pool.size)], stop)
-
-
-def _digest(path: Path) -> str:
-    try:
-        return hashlib.sha256(read_regular(path)).hexdigest()
-    except OSError:
-        return ""
+    await until_stopped([work() for _ in range(leans.size)], stop)
 
 
 class _Skipped(Exception):
@@ -176,6 +192,9 @@ async def _elaborated(tracer: Tracer, worker: Worker, file: SourceFile, seconds:
 class FileTracer:
     """A file elaborated as it is, each proof replayed where it stands."""
 
+    def digest(self, path: Path) -> str:
+        return digest_of(path)
+
     def read(self, path: Path, name: str, digest: str, loaded: frozenset[str]) -> SourceFile:
         source = split_header(read_text(path))
         before = imported_text(path, source.imports, loaded)
@@ -199,12 +218,15 @@ async def _with_worker(worker: Worker, file: SourceFile, seconds: float) -> Trac
     while True:
         await worker.ready()
         found = await trace_file(worker, file.text, seconds, file.offset, full=full)
-        own = [bad for bad in found.bad if bad.start >= file.offset]
-        if own:
+        own = tuple(bad for bad in found.bad if bad.start >= file.offset)
+        shadows = _shadows(file.text, found, own)
+        if own and all(shadows):
             raise InputError(_placed(own[0].error, file.text.count("\n", 0, file.offset)))
         at = 0
         try:
             for at, theorem in enumerate(found.theorems):
+                if shadows[at]:
+                    done[at] = _Shadowed(shadows[at])
                 if theorem.state is not None and at not in done:
                     try:
                         done[at] = await replay(worker, file.text, theorem)
@@ -220,11 +242,26 @@ async def _with_worker(worker: Worker, file: SourceFile, seconds: float) -> Trac
             if blamed == at:
                 done[at] = NotReplayed(f"{LOST}: {error.message}")
             blamed = at
-    # Commands of imported files that Lean could not use here are as if they were not there.
     text = file.text
     for bad in found.bad:
         text = text[: bad.start] + re.sub(r"[^\n]", " ", text[bad.start : bad.end]) + text[bad.end :]
-    return _rows(replace(file, text=text), found, done)
+    traced = _rows(replace(file, text=text), found, done)
+    before = file.text.count("\n", 0, file.offset)
+    wrong = "\n".join(_placed(bad.error, before) for bad in own)
+    return replace(traced, file=replace(traced.file, detail=wrong))
+
+
+class _Shadowed(NotReplayed):
+    """It is in a command with errors, or behind one."""
+
+
+def _shadows(text: str, found: TracedFile, bads: Sequence[BadCommand]) -> list[str]:
+    """For each theorem why it is not what it was, if it is in or behind a command with errors."""
+    return [
+        next((bad.error for bad in bads if bad.start <= theorem.start < bad.end), "")
+        or overshadowed(theorem.start, text[theorem.start : theorem.signature_end], bads, text)
+        for theorem in found.theorems
+    ]
 
 
 def _placed(error: str, before: int) -> str:
@@ -300,11 +337,17 @@ def step_rows(
 
 
 def _detail(theorem: TracedTheorem, result: Replayed | NotReplayed | None) -> str:
-    return theorem.error or theorem.problem or str(result)
+    return (
+        str(result)
+        if isinstance(result, _Shadowed)
+        else theorem.error or theorem.problem or str(result)
+    )
 
 
 def _reason(text: str, theorem: TracedTheorem, result: Replayed | NotReplayed | None) -> str:
     """Why a theorem with tactics is not recorded, as tables name it."""
+    if isinstance(result, _Shadowed):
+        return BEHIND if str(result).startswith(BEHIND) else ERRORS
     if theorem.error:
         return "in a `mutual` block" if "`mutual`" in theorem.error else "cannot stand alone"
     if str(result).startswith(LOST):
@@ -339,31 +382,6 @@ def _statement(theorem: TracedTheorem, name: str, text: str) -> str:
         bare = bare if mark is None else bare[: mark.start] + bare[mark.end :].lstrip()
     bare = bare.lstrip()
     return f"{before}\n{bare}" if before else bare
-
-
-# ----------------------------------------------------------------------------- the judge
-
-
-async def _judged(judges: Pool, traced: Traced) -> Traced:
-    """What the judge says of the recorded steps: in their file, all at once; else of each alone."""
-    tactics: dict[str, list[str]] = {}
-    for row in traced.rows:
-        tactics.setdefault(row.theorem, []).append(row.tactic)
-    said: dict[str, str] = {}
-    with suppress(BurnQedError):
-        verdicts = await judge_file(judges, traced.rewritten)
-        said = {v.theorem: "accepted" for v in verdicts if v.accepted and v.theorem in tactics}
-    # What the judge does not list (it is private), or refuses for what stands before it in the file.
-    for theorem in traced.file.theorems:
-        if theorem.outcome == "steps" and theorem.name not in said:
-            statement = traced.file.theorem(theorem).statement
-            try:
-                verdict = await judge_proof(judges, statement, tactics[theorem.name])
-                said[theorem.name] = "accepted" if verdict.accepted else verdict.reason
-            except BurnQedError as error:
-                said[theorem.name] = error.message
-    theorems = tuple(replace(t, judged=said.get(t.name, "")) for t in traced.file.theorems)
-    return replace(traced, file=replace(traced.file, theorems=theorems))
 
 
 def _with_steps(text: str, theorem: TracedTheorem, replayed: Replayed) -> str:

@@ -28,6 +28,7 @@ from burnqed.data.sources.places import Places
 from burnqed.data.spill import key_of
 from burnqed.data.steps import WholeProof
 from burnqed.data.trace import ERRORS, trace_files
+from burnqed.data.trace_leans import SharedLeans
 from burnqed.data.trace_report import report
 from burnqed.data.trace_store import (
     REPORT,
@@ -132,7 +133,7 @@ async def trace_proofs(
     with open_trace(out, warn) as writer:
         sources = [(path, "") for path in laid.files]
         named = _Named(writer, {path.stem: name for path, name in laid.files.items()})
-        await trace_files(pool, judges, sources, seconds, named, on_file, stop)
+        await trace_files(SharedLeans(pool, judges), sources, seconds, named, on_file, stop)
     if stop.is_set():
         return None
     files = read_files(out, warn) if laid.files else []

@@ -9,7 +9,7 @@ import asyncio
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -23,17 +23,21 @@ from burnqed.data.fix_rules import Fixes
 from burnqed.data.index import TheoremIndex
 from burnqed.data.known_names import known_names
 from burnqed.data.ledger import Ledger, open_ledger
+from burnqed.data.project_trace import ProjectTracer
 from burnqed.data.recipe import Trace
 from burnqed.data.sampled_proofs import Census, Sample
+from burnqed.data.sources import written
 from burnqed.data.sources.open import Opened
 from burnqed.data.steps import Step
-from burnqed.data.trace import trace_files
+from burnqed.data.trace import FileTracer, trace_files
+from burnqed.data.trace_leans import OwnLeans, SharedLeans, TraceLeans
 from burnqed.data.trace_report import report as traced
 from burnqed.data.trace_store import FileTrace, open_trace, read_files
 from burnqed.data.validation import Proof, stated_by, stated_in
 from burnqed.data.whole_proofs import LaidOut, trace_proofs
-from burnqed.lean.pool import Pool
+from burnqed.lean.pool import Pool, default_size
 from burnqed.lean.process import LaunchSpec
+from burnqed.lean.project import Project
 
 PROOFS, RESULTS = "proofs.jsonl", "results.jsonl"
 Report = dict[str, Any]
@@ -43,9 +47,16 @@ Row = Mapping[str, Any]
 class Leans(Protocol):
     """Leans with some modules, as long as they are needed."""
 
+    @property
+    def project(self) -> Project | None: ...
+
     def loadable(self, modules: Sequence[str]) -> list[str]: ...
 
     def spec(self, modules: Sequence[str]) -> LaunchSpec: ...
+
+    def launch(self, modules: Sequence[str], options: Sequence[str]) -> LaunchSpec:
+        """The command for just these modules and options, of a Lean that was set up already."""
+        ...
 
     def pool(self, modules: Sequence[str]) -> AbstractAsyncContextManager[Pool]: ...
 
@@ -68,11 +79,24 @@ class Tools:
 
 @dataclass(frozen=True, slots=True)
 class Needed:
-    """The statements that are known of a source's theorems, and the modules that they need."""
+    """The statements that are known of a source's theorems, and the modules that they need.
+
+    `own` are those of theorems of a lake project, by name: a theorem cannot be stated where its file,
+    or what imports that, is loaded.
+    """
 
     stated: Mapping[str, Theorem]
     modules: list[str]
     absent: tuple[str, ...]  # modules that cannot be loaded here
+    own: Mapping[str, Sequence[str]] = field(default_factory=dict)
+
+    def groups(self, proofs: Iterable[Proof]) -> dict[tuple[str, ...], list[Proof]]:
+        """The proofs by the modules that they are tried with."""
+        found: dict[tuple[str, ...], list[Proof]] = {}
+        for proof in proofs:
+            own = self.own.get(proof.steps[0].theorem)
+            found.setdefault(tuple(self.modules if own is None else own), []).append(proof)
+        return found
 
 
 def modules_with(leans: Leans, imports: Sequence[str], needed: Sequence[str]) -> list[str]:
@@ -93,7 +117,11 @@ def needed_by(
         stated, needed = {**stated, **stated_by(index)}, (*needed, *index.imports)
     modules = modules_with(leans, imports, needed)
     absent = tuple(module for module in dict.fromkeys(needed) if module not in modules)
-    return Needed(stated, modules, absent)
+    own = {}
+    if leans.project is not None and source.info is written.TRACE:
+        for name, its in written.traced_imports(source.parts, warn).items():
+            own[name] = modules_with(leans, imports, its)
+    return Needed(stated, modules, absent, own)
 
 
 # ------------------------------------------------------------------------------------ tracing
@@ -104,14 +132,33 @@ async def trace_lean_files(
 ) -> Report | None:
     """Files of one's own, elaborated as they are."""
     async with tools.leans.with_judges(modules) as (pool, judges):
-        with (
-            tools.watcher.tally(f"{tools.label}tracing", len(files)) as count,
-            open_trace(out, tools.watcher.warn) as writer,
-        ):
-            await trace_files(
-                pool, judges if tools.trace.judge else None, files, tools.trace.file_seconds, writer,
-                lambda file: count(_of_file(file)), tools.stop,
-            )  # fmt: skip
+        shared = SharedLeans(pool, judges if tools.trace.judge else None)
+        return await _trace(shared, files, out, tools, FileTracer())
+
+
+async def trace_project_files(
+    files: Sequence[tuple[Path, str]], tracer: ProjectTracer, out: Path, tools: Tools
+) -> Report | None:
+    """Files of a lake project, each with a Lean of its own."""
+    own = OwnLeans(tools.leans.launch, tools.workers or default_size(), tools.trace.judge)
+    return await _trace(own, files, out, tools, tracer)
+
+
+async def _trace(
+    leans: TraceLeans,
+    files: Sequence[tuple[Path, str]],
+    out: Path,
+    tools: Tools,
+    tracer: FileTracer,
+) -> Report | None:
+    with (
+        tools.watcher.tally(f"{tools.label}tracing", len(files)) as count,
+        open_trace(out, tools.watcher.warn) as writer,
+    ):
+        await trace_files(
+            leans, files, tools.trace.file_seconds, writer, lambda file: count(_of_file(file)),
+            tools.stop, tracer,
+        )  # fmt: skip
     return None if tools.stop.is_set() else traced(read_files(out, tools.watcher.warn))
 
 
@@ -166,13 +213,16 @@ async def validate_steps(
 ) -> Report | None:
     """Proofs that were drawn, replayed and compared."""
     with open_ledger(out / PROOFS, tools.watcher.warn) as ledger:
-        async with tools.leans.with_judges(needed.modules) as (pool, judges):
-            sorter = Sorter(await known_names(pool), tools.fixes, needed.absent)
-            with tools.watcher.tally(f"{tools.label}replaying", len(proofs)) as count:
-                await validation.validate(
-                    pool, proofs, sorter, ledger, lambda row: count(_of_replay(row)), tools.stop,
-                    judges if judge else None,
-                )  # fmt: skip
+        with tools.watcher.tally(f"{tools.label}replaying", len(proofs)) as count:
+            for modules, some in needed.groups(proofs).items():
+                if tools.stop.is_set():
+                    break
+                async with tools.leans.with_judges(modules) as (pool, judges):
+                    sorter = Sorter(await known_names(pool), tools.fixes, needed.absent)
+                    await validation.validate(
+                        pool, some, sorter, ledger, lambda row: count(_of_replay(row)), tools.stop,
+                        judges if judge else None,
+                    )  # fmt: skip
         rows = list(ledger.rows())
     return None if tools.stop.is_set() else validation.report(sample, rows)
 

@@ -20,7 +20,7 @@ from typing import Any
 
 from burnqed.core.errors import ConfigError, InputError, SetupError
 from burnqed.lean.source_file import read_source
-from burnqed.lean.statement import split_header
+from burnqed.lean.statement import Source, split_header
 
 LAKEFILES = ("lakefile.lean", "lakefile.toml")
 PIN = "lean-toolchain"
@@ -244,6 +244,18 @@ def load(root: Path, prefix: Path, lake: Path) -> Project:
         )
     pairs = (line.split("=", 1) for line in done.stdout.splitlines() if "=" in line)
     return Project(root, lake, library, {name: value for name, value in pairs if name in _VARIABLES})
+
+
+def header_option(source: Source, name: str, more: Sequence[str] = ()) -> tuple[str, ...]:
+    """What has our REPL read a text of the module system as one, with what its imports make public.
+
+    Nothing for other texts, which see all of what they import. `more` is imported besides.
+    """
+    if not source.of_modules:
+        return ()
+    written = zip(source.flags, source.imports, strict=True)
+    imports = [*(f"{flags}:{module}" for flags, module in written), *(f"p:{one}" for one in more)]
+    return (f"--burnqed.header={','.join([name, 'p:Init', *imports])}",)
 
 
 def options_of(said: str) -> Iterator[str]:

@@ -34,30 +34,40 @@ UNFINISHED = re.compile(r"\s*(:=\s*(by\s+)?sorry|:=\s*by|:=|by\s+sorry)\s*\Z")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A Lean file, split into the modules that it imports and the rest."""
+    """A Lean file, split into the modules that it imports and the rest.
+
+    One `of_modules` begins with `module`: it takes part in Lean's module system, where `flags` say how
+    each import is written, with the first letters of `public`, `meta` and `all`.
+    """
 
     imports: tuple[str, ...]
     body: str
+    of_modules: bool = False
+    flags: tuple[str, ...] = ()
 
 
 def split_header(source: str) -> Source:
     """Separate the `import` lines; the body keeps its line numbers."""
     tokens = tokenize(source)
     imports: list[str] = []
+    flags: list[str] = []
     at = 0
     end = 0
+    of_modules = False
     while at < len(tokens) and tokens[at].text in ("module", "prelude"):
+        of_modules |= tokens[at].text == "module"
         end, at = tokens[at].end, at + 1
     while at < len(tokens):
         start = at
         while at < len(tokens) and tokens[at].text in ("public", "meta"):
             at += 1
+        said = "".join(token.text[0] for token in tokens[start:at])
         if at >= len(tokens) or tokens[at].text != "import":
             at = start
             break
         at += 1
         if at < len(tokens) and tokens[at].text == "all":
-            at += 1
+            at, said = at + 1, f"{said}a"
         name = source[tokens[at].start : tokens[at].end] if at < len(tokens) else ""
         if not is_module_name(name):
             line = source.count("\n", 0, tokens[at - 1].start) + 1
@@ -66,10 +76,11 @@ def split_header(source: str) -> Source:
                 hint="a module name is identifiers with dots between them, such as Std.Data.HashMap",
             )
         imports.append(tokens[at].text)
+        flags.append(said)
         end = tokens[at].end
         at += 1
     blank = re.sub(r"[^\n]", " ", source[:end])
-    return Source(tuple(imports), blank + source[end:])
+    return Source(tuple(imports), blank + source[end:], of_modules, tuple(flags))
 
 
 def is_module_name(text: str) -> bool:

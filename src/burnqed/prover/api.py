@@ -57,7 +57,7 @@ def _for(task: Task, config: Config) -> Config:
     """The settings with the text's imports, once these are known to be harmless."""
     refuse_danger(task, trust=config.trust)
     config = in_project(config, task.path)
-    own = task.imports or (() if task.path is None else ("Init",))
+    own = () if task.imports is None else ("Init", *task.imports)
     imports = tuple(dict.fromkeys([*config.imports, *own]))
     workers = config.workers if task.has_holes else 1
     return msgspec.structs.replace(config, imports=imports, workers=workers)

@@ -85,13 +85,13 @@ class Assembled:
         self, gate: Gate | None = None, workers: int | None = None
     ) -> AsyncIterator[Prover]:
         """Start the Leans of searchers and judges. The guide is closed with them."""
-        spec = self.lean.spec
+        spec, judging = self.lean.spec, self.lean.judging
         with closing(self.guide):
             async with (
                 self.policy.opened() as proposer,
                 Pool(spec, workers or self.config.workers, gate=gate) as pool,
                 # As many judges as searchers, or finished searches would queue for their verdicts.
-                Pool(spec, max(_JUDGES, pool.size), gate=gate) as judges,
+                Pool(judging, max(_JUDGES, pool.size), gate=gate) as judges,
             ):
                 settings = Settings(
                     self.temperature,

@@ -65,7 +65,7 @@ def check(
     async def work() -> judge.FileVerdict:
         if unfit:
             return judge.FileVerdict(judge.refuse_all(source.body, unfit))
-        async with Pool(lean.spec, 1, Limits(memory_bytes=MEMORY_BYTES)) as pool:
+        async with Pool(lean.judging, 1, Limits(memory_bytes=MEMORY_BYTES)) as pool:
             trusted = reference.body if reference else None
             left = seconds - (time.monotonic() - begun)
             return await judge.examine_file(pool, source.body, trusted, left)

@@ -82,7 +82,12 @@ class LeanConfig(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_field
         about("embedded, native or pantograph; by default native if installed, else embedded.", LEAN),
     ] = None
     project: Annotated[
-        Path | None, about("A lake project whose packages can be imported (native Lean).", LEAN)
+        Path | None,
+        about(
+            "A lake project: its Lean, its modules and packages, its options (native Lean). By default "
+            "the one that the file is in.",
+            LEAN,
+        ),
     ] = None
     imports: Annotated[
         tuple[str, ...], about("A module to import, such as Std; repeatable.", LEAN, "--import")

@@ -17,7 +17,9 @@ from burnqed.lean.embedded.progress import Progress, Silent, Terminal
 from burnqed.lean.embedded.snapshot import BOOT_SECONDS
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
-from burnqed.lean.project import Project, project_of
+from burnqed.lean.project import Project, header_option, project_of
+from burnqed.lean.source_file import read_source
+from burnqed.lean.statement import split_header
 from burnqed.lean.toolchain import Toolchain, find, native_lean
 from burnqed.prover.config import LeanConfig
 
@@ -29,12 +31,21 @@ C = TypeVar("C", bound=LeanConfig)
 
 @dataclass(frozen=True, slots=True)
 class Lean:
-    """A toolchain, and the command that starts its REPL with some modules."""
+    """A toolchain, and the command that starts its REPL with some modules.
+
+    A judge is started with `judging`: a file of the module system is searched with what its imports
+    make public, which has no proofs, and a judge must see whether these use `sorry`.
+    """
 
     toolchain: Toolchain
     spec: LaunchSpec
     modules: tuple[str, ...]
     project: Path | None = None
+    for_judges: LaunchSpec | None = None
+
+    @property
+    def judging(self) -> LaunchSpec:
+        return self.for_judges or self.spec
 
     @property
     def label(self) -> str:
@@ -66,19 +77,17 @@ def set_up(
     """
     with Terminal() as progress:
         toolchain = _found(config, progress)
-        spec = _launched(toolchain, modules, options, seconds, file)
-    return Lean(toolchain, spec, tuple(modules), config.project)
+        project = toolchain.project
+        own = project.setup(modules, file) if project else ()
+        header = _header(project, file, config) if project and file else ()
+        spec = toolchain.launch(modules, (*own, *header, *options), seconds)
+        whole = toolchain.launch(modules, (*own, *options), seconds) if header else None
+    return Lean(toolchain, spec, tuple(modules), config.project, whole)
 
 
-def _launched(
-    toolchain: Toolchain,
-    modules: Sequence[str],
-    options: Sequence[str] = (),
-    seconds: float = BOOT_SECONDS,
-    file: Path | None = None,
-) -> LaunchSpec:
-    own = toolchain.project.setup(modules, file) if toolchain.project else ()
-    return toolchain.launch(modules, (*own, *options), seconds)
+def _header(project: Project, file: Path, config: LeanConfig) -> tuple[str, ...]:
+    source = split_header(read_source(file))
+    return header_option(source, project.module_at(file) or "_unknown", config.imports)
 
 
 def in_project(config: C, path: Path | None) -> C:
@@ -133,6 +142,9 @@ class Leans:
 
     def spec(self, modules: Sequence[str]) -> LaunchSpec:
         return set_up(self._config, modules).spec
+
+    def launch(self, modules: Sequence[str], options: Sequence[str]) -> LaunchSpec:
+        return self._toolchain.launch(modules, options)
 
     @asynccontextmanager
     async def pool(self, modules: Sequence[str]) -> AsyncIterator[Pool]:

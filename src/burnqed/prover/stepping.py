@@ -60,7 +60,7 @@ class Lean:
         gate = gate_of(trust=self.config.trust)
         enter = self._stack.enter_async_context
         pool = await enter(Pool(lean.spec, 1, gate=gate))
-        self._judges = await enter(Pool(lean.spec, _JUDGES, gate=gate))
+        self._judges = await enter(Pool(lean.judging, _JUDGES, gate=gate))
         self._session = await enter(open_session(pool, self.config.heartbeats))
 
     def start(self, statement: str) -> ProofState:

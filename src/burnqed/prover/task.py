@@ -43,8 +43,9 @@ class Task:
 
     @property
     def imports(self) -> tuple[str, ...] | None:
-        """What it imports; None for a text that does not say so, which is no file."""
-        return self.source.imports or (None if self.path is None else ())
+        """What it imports; None for a bare statement, which says nothing about that."""
+        is_text = self.path is not None or self.has_holes
+        return self.source.imports or (() if is_text else None)
 
     @cached_property
     def words(self) -> frozenset[str]:

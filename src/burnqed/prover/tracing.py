@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from burnqed.core.errors import InputError
+from burnqed.core.errors import InputError, SetupError
 from burnqed.core.files import publish_json
 from burnqed.core.runs import check_out, open_run
 from burnqed.core.watching import Watcher
@@ -13,6 +13,7 @@ from burnqed.data.fix_rules import load_fixes
 from burnqed.data.lean_files import imports_of
 from burnqed.data.lean_sources import sources
 from burnqed.data.library_trace import LIBRARY
+from burnqed.data.project_trace import ProjectTracer, library_of
 from burnqed.data.recipe import Trace
 from burnqed.data.sources.lean_library import lean_path
 from burnqed.data.sources.open import open_source
@@ -25,11 +26,13 @@ from burnqed.data.with_lean import (
     modules_with,
     trace_lean_files,
     trace_library_files,
+    trace_project_files,
     trace_whole_proofs,
 )
 from burnqed.lean.pool import run_sync
+from burnqed.lean.project import Project
 from burnqed.prover.data_config import TraceConfig
-from burnqed.prover.leans import Leans
+from burnqed.prover.leans import Leans, in_project
 
 _FILES = "give .lean files, or folders that hold some"
 
@@ -51,18 +54,31 @@ def trace(
     found = list(sources(paths))
     if all(trouble for _, trouble in found):
         raise InputError(f"{found[0][0]}: {found[0][1]}", hint=_FILES)
+    config = config if config.library else in_project(config, paths[0])
     here = Leans(config)
+    of_project = None if config.library else here.project
+    if of_project is not None and config.imports:
+        raise InputError(
+            f"files of a lake project ({of_project.root}) say themselves what they import",
+            hint="leave out --import",
+        )
     needed = LIBRARY if config.library else imports_of(paths)
     modules = modules_with(here, config.imports, needed)
-    here.spec(modules)  # what cannot be set up is refused before anything is written
+    if of_project is None:
+        here.spec(modules)  # what cannot be set up is refused before anything is written
     asked = {
         "command": "data trace", "paths": [str(path.resolve()) for path in paths],
         "file_seconds": config.file_seconds, "modules": modules, "toolchain": here.label,
         **({"library": True} if config.library else {"judge": config.judge}),
+        **({"project": of_project.root.name} if of_project else {}),
     }  # fmt: skip
     open_run(out, asked, resume=resume)
+    if of_project is not None:
+        tracer = ProjectTracer(of_project, _options(of_project, modules, found, watcher.warn))
 
     async def work() -> Report | None:
+        if of_project is not None:
+            return await trace_project_files(found, tracer, out, _tools(config, here, watcher))
         do = trace_library_files if config.library else trace_lean_files
         return await do(found, modules, out, _tools(config, here, watcher))
 
@@ -70,6 +86,28 @@ def trace(
     if told is not None:
         publish_json(out / REPORT, told)
     return told
+
+
+def _options(
+    project: Project,
+    modules: Sequence[str],
+    files: Sequence[tuple[Path, str]],
+    warn: Callable[[str], None],
+) -> dict[str, tuple[str, ...]]:
+    """Lean's options for each library, asked with its first file.
+
+    What is not up to date is traced as it was built, and said to be old.
+    """
+    try:
+        project.setup(modules)
+    except SetupError as error:
+        warn(f"{error.message}; {error.hint}")
+    found: dict[str, tuple[str, ...]] = {}
+    for path, trouble in files:
+        library = library_of(project.module_at(path))
+        if not trouble and library not in found:
+            found[library] = project.setup(["Init"], path)
+    return found
 
 
 def _whole_proofs(

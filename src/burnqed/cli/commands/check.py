@@ -45,6 +45,8 @@ def check_command(
     among propext, Classical.choice and Quot.sound. With --against, it states what the trusted file
     states.
 
+    A file in a lake project is judged with the project's own Lean, options and built modules.
+
     Verdicts are about theorems. If a definition or an example has an error, the theorems may still be
     accepted; the error is printed and the exit code is 1. Positions are LINE:COLUMN, where lines count
     from 1 and columns from 0, as in Lean.

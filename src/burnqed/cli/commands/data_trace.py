@@ -41,6 +41,9 @@ def trace_command(
     recursive ones, and those in `mutual` blocks, are listed. A file that does not elaborate, takes too
     long or is not text is skipped and listed.
 
+    Files of a lake project are elaborated each as a module of its own, by the project's own Lean
+    (docs/projects.md): build it first. --project names a project that is not around the files.
+
     With --library the files are sources of Lean's own Init and Std, with their `module` and `prelude`.
     Their theorems are there already, so each is proved again as the library's, with itself hidden, and
     names are written out. --judge then drops the proofs that the judge does not accept.

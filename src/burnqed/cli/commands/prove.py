@@ -101,6 +101,9 @@ def prove_command(
     The commands of the text may define and prove things, but not run code, as in `check`. --trust
     allows code, and then a verdict is only as trustworthy as the text.
 
+    A file in a lake project is read with the project's own Lean, options and built modules
+    (docs/projects.md). --project names another one, and gives a statement all of its modules.
+
     By default, tactics come from rules and from lemmas of the library, ordered by a trained ranker. A
     library that the text imports is read once. --policy portfolio uses the rules only.
 

@@ -101,6 +101,19 @@ def traced_theorems(
     return found, tuple(imports)
 
 
+def traced_imports(parts: Sequence[Part], warn: Callable[[str], None]) -> dict[str, tuple[str, ...]]:
+    """What the files of a trace import, by the names of their theorems here."""
+    from burnqed.data.trace_store import read_files
+
+    places = Places()
+    return {
+        places.name((file.path, theorem.name), theorem.name): file.imports
+        for file in read_files(parts[0].path.parent.parent, warn)
+        for theorem in file.theorems
+        if theorem.outcome == "steps"
+    }
+
+
 def steps(rows: Iterable[Row], notes: Notes) -> Iterator[Step]:
     for row in rows:
         with notes.reading():

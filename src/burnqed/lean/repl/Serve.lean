@@ -171,6 +171,27 @@ def splitArgs (args before : List String) : List String × List String :=
   | "--" :: modules => (rev before, modules)
   | a :: args => splitArgs args (a :: before)
 
+/-- `FLAGS:MODULE`, with `p`ublic, `m`eta and `a`ll among the flags. -/
+def importIn (s : String) : Import :=
+  match s.splitOn ":" with
+  | [flags, m] =>
+    let has (f : String) : Bool := len (flags.splitOn f) 0 > 1
+    { module := toName m, isExported := has "p", isMeta := has "m", importAll := has "a" }
+  | _ => { module := toName s }
+
+/-- `--burnqed.header=NAME,FLAGS:MODULE,…`: a text that begins with `module`, what it is called and what it imports. -/
+def headerIn (args : List String) : Option (Name × List Import) :=
+  match args with
+  | [] => none
+  | "--" :: _ => none
+  | a :: args =>
+    match splitOption a ⟨2⟩ with
+    | some ("burnqed.header", v) =>
+      match v.splitOn "," with
+      | n :: l => some (toName n, mapList importIn l)
+      | [] => none
+    | _ => headerIn args
+
 /-- Reads the command line: modules to import, Lean options, and the budgets among them. -/
 def readArgs (args : List String) : List String × Options × Config := Id.run do
   let (options, modules) := splitArgs args []
@@ -180,6 +201,7 @@ def readArgs (args : List String) : List String × Options × Config := Id.run d
     match splitOption a ⟨2⟩ with
     | some ("maxHeartbeats", v) => cfg := { cfg with maxHeartbeats := v.toNat! }
     | some ("maxRecDepth", v) => cfg := { cfg with maxRecDepth := v.toNat! }
+    | some ("burnqed.header", _) => pure ()
     | some (n, v) => opts := addOption opts n v
     | none => pure ()
   return (match modules with | [] => ["Init"] | l => l, opts, cfg)
@@ -190,7 +212,12 @@ def importsOf (ms : List String) : Array Import := toArr (mapList (fun m => ({ m
 public def boot (args : List String) : IO (String → IO String) := do
   let (modules, opts, cfg) := readArgs args
   initSearchPath (← findSysroot) ["/lib/lean"]
-  let env ← importModules (importsOf modules) opts (loadExts := true)
+  -- A text of the module system sees of its imports what they make public, and no more.
+  let env ← match headerIn args with
+    | some (name, imports) => do
+      let env ← importModules (toArr imports) opts (loadExts := true) (level := .exported)
+      pure (env.setMainModule name)
+    | none => importModules (importsOf modules) opts (loadExts := true)
   let proofs := match env.find? ``Nat.add_comm with | some (.thmInfo _) => true | _ => false
   let err ← IO.getStderr
   let r ← IO.mkRef ({ pristine := env, env := env, scope := { opts := opts }, config := cfg, proofsAreThere := proofs, progress := some err } : Session)
