@@ -19,12 +19,14 @@ from msgspec.structs import replace
 from burnqed.core.config import as_content, from_json
 from burnqed.iteration.config import Config, read_config
 from burnqed.iteration.sections import (
+    Cluster,
     Data,
     Embeddings,
     Eval,
     Joint,
     Policy,
     Search,
+    Served,
     Teacher,
     Theorems,
     Value,
@@ -70,14 +72,15 @@ CALLED: dict[str, Callable[..., Asked]] = {
         Pairs(runs=tuple(runs), config=config, out=out)
     ),
     "export.export": lambda source, out, config: Asked(Export(source=source, config=config, out=out)),
-    "search.search": lambda theorems, out, config, watch, resume: Asked(
-        Searching(theorems=theorems, config=config, out=out), resume
+    "search.search": lambda theorems, out, config, watch, resume, cluster: Asked(
+        Searching(theorems=theorems, config=config, out=out, cluster=cluster.name), resume
     ),
-    "negatives.negatives": lambda runs, theorems, out, config, watch, resume: Asked(
-        Negatives(theorems=theorems, runs=tuple(runs), config=config, out=out), resume
+    "negatives.negatives": lambda runs, theorems, out, config, watch, resume, cluster: Asked(
+        Negatives(theorems=theorems, runs=tuple(runs), config=config, out=out, cluster=cluster.name),
+        resume,
     ),
-    "eval.evaluate": lambda theorems, out, config, watch, resume, against: Asked(
-        Evaluate(theorems=theorems, config=config, out=out), resume
+    "eval.evaluate": lambda theorems, out, config, watch, resume, against, cluster: Asked(
+        Evaluate(theorems=theorems, config=config, out=out, cluster=cluster.name), resume
     ),
     "train.train_policy": lambda config, out, watch, resume: Asked(
         TrainPolicy(config=config, out=out), resume
@@ -191,6 +194,14 @@ CONFIGS: dict[str, Callable[[Path], Config]] = {
     ),
     "mine": mine,
     "heart": lambda _: read_config("heart"),
+    "on a cluster": lambda _: Config(cluster=Cluster(address="head:6379")),
+    "taught by others": lambda _: Config(
+        teacher=Teacher(policy="served"), served=Served(url="http://a:1,http://b:2", logprobs=False)
+    ),
+    "served": lambda _: Config(
+        policy=Policy(base="served"), search=Search(policy="served"),
+        served=Served(kind="sglang", url="http://a:1", model="m", prompt="colons"),
+    ),
     "both": lambda _: Config(
         value=Value(model="policy"), joint=Joint(first=1), embeddings=Embeddings(states=0)
     ),

@@ -137,6 +137,29 @@ async def test_a_theorem_that_ends_every_node_is_an_error_of_the_infrastructure(
     assert all(record.outcome == "exhausted" for record, _ in kept.values())
 
 
+async def test_a_node_that_is_to_leave_ends_what_it_has() -> None:
+    dispatch, leaving, staying = Dispatch(), Machine(2), Machine(2)
+    dispatch.joined(leaving)
+    working = asyncio.create_task(everything(dispatch, NAMES))
+    await asyncio.sleep(0)  # both of its workers have one now
+    had = leaving.now + len(leaving.did)
+    dispatch.drain(leaving)
+    dispatch.joined(staying)
+    kept = await working
+    assert set(kept) == set(NAMES)
+    assert len(leaving.did) == had, "it was given more"
+    assert leaving.told == ["its work is done"]
+    assert len(leaving.did) + len(staying.did) == len(NAMES), "a job was done twice"
+
+
+async def test_a_node_that_has_nothing_leaves_at_once() -> None:
+    dispatch, machine = Dispatch(), Machine(1)
+    dispatch.joined(machine)
+    dispatch.drain(machine)
+    assert machine.told == ["its work is done"]
+    dispatch.drain(machine)  # it is gone already
+
+
 async def test_without_any_node_whoever_waits_is_refused() -> None:
     dispatch = Dispatch()
     waiting = asyncio.create_task(dispatch.do(MadeUp("t"), ignore))

@@ -10,10 +10,8 @@ import os
 import random
 import signal
 import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +22,12 @@ from burnqed.lean.embedded import install
 from burnqed.lean.process import LaunchSpec
 from burnqed.trajectories.schema import TRAJECTORIES
 from burnqed.trajectories.store import read_records
+from tests.cluster.machines import BURN_QED, PATIENCE, machines, stations, until, works
 
 ray = pytest.importorskip("ray", reason="Ray is not installed: pip install 'burn-qed[cluster]'")
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(900)]
-BURN_QED = str(Path(sys.executable).with_name("burn-qed"))
 SMALL = ("--policy", "portfolio", "--budgets", "1,3,8", "--candidates", "6", "--workers", "1")
-PATIENCE = 300.0
 
 EASY = ["∀ n : Nat, n + 0 = n", "∀ p q r s : Prop, (p → q) → (q → r) → (r → s) → p → s ∧ r"]
 STATEMENTS = [
@@ -40,59 +37,6 @@ STATEMENTS = [
     *(f"∀ n : Nat, n * n + {i} = n * {i + 2}" for i in range(4)),  # not with eight nodes, if at all
     *(f"∀ p q r : Prop, (p ∨ q) → (q ∨ r) → r ∧ (p ∨ {'¬' * i}q)" for i in range(8)),
 ]
-
-
-class Machines:
-    """A cluster whose head does no work, and nodes with one core each."""
-
-    def __init__(self) -> None:
-        from ray.cluster_utils import Cluster
-
-        head = {"num_cpus": 0, "include_dashboard": False, "object_store_memory": 200 * 2**20}
-        self._cluster = Cluster(initialize_head=True, head_node_args=head)
-        self._nodes: list[Any] = []
-
-    @property
-    def address(self) -> str:
-        return str(self._cluster.address)
-
-    def add(self, **environment: str) -> None:
-        node = self._cluster.add_node(
-            wait=False, num_cpus=1, object_store_memory=80 * 2**20, env_vars=environment or None
-        )
-        self._nodes.append(node)
-
-    def kill(self) -> None:
-        """One of them, as when its power fails."""
-        node = self._nodes.pop(random.randrange(len(self._nodes)))
-        self._cluster.remove_node(node, allow_graceful=False)
-
-    def stations(self) -> list[int]:
-        """Our processes on the nodes, which their raylets started."""
-        found = []
-        for node in self._nodes:
-            raylet = node.all_processes["raylet"][0].process.pid
-            for children in Path(f"/proc/{raylet}/task").glob("*/children"):
-                for pid in children.read_text(encoding="ascii").split():
-                    title = Path(f"/proc/{pid}/cmdline").read_bytes()
-                    if title.startswith(b"ray::Station"):
-                        found.append(int(pid))
-        return found
-
-    def close(self) -> None:
-        self._cluster.shutdown()
-
-
-@contextmanager
-def machines(number: int) -> Iterator[Machines]:
-    os.environ["RAY_USAGE_STATS_ENABLED"] = "0"
-    made = Machines()
-    try:
-        for _ in range(number):
-            made.add()
-        yield made
-    finally:
-        made.close()
 
 
 def index(folder: Path, statements: list[str]) -> Path:
@@ -134,13 +78,6 @@ def timeless(out: Path) -> list[Any]:
     return [budgets, told, settings]
 
 
-def until(happened: Callable[[], bool], driver: subprocess.Popen[str]) -> None:
-    end = time.monotonic() + PATIENCE
-    while not happened() and driver.poll() is None:
-        assert time.monotonic() < end, "nothing happened"
-        time.sleep(0.05)
-
-
 @pytest.fixture(scope="module")
 def here(tmp_path_factory: pytest.TempPathFactory, lean_launch: LaunchSpec) -> Path:
     """The set, searched by this machine alone."""
@@ -169,18 +106,24 @@ def test_the_result_is_the_same_with_any_number_of_nodes(here: Path, tmp_path: P
 
 
 @pytest.mark.soak
-def test_nodes_are_killed_and_join_at_random(here: Path, tmp_path: Path) -> None:
-    """Three of them, so that no theorem can lose the four after which it is given up."""
+@pytest.mark.timeout(3600)
+def test_nodes_are_killed_at_twenty_random_moments(here: Path, tmp_path: Path) -> None:
+    """Three in each evaluation, so that no theorem can lose the four after which it is given up."""
+    kills = 0
     with machines(2) as cluster:
-        driver = started(here / "set.json", tmp_path / "run", cluster.address)
-        until(lambda: len(stations(cluster)) == 2, driver)
-        for seconds in (0.5, 4.0, 4.0):
-            time.sleep(random.uniform(0.0, seconds))
-            cluster.kill()
-            cluster.add()
-        said = finished(driver)
-    assert "its theorems go to others" in said
-    assert timeless(tmp_path / "run") == timeless(here / "run")
+        while kills < 20:
+            out = tmp_path / f"after-{kills}"
+            driver = started(here / "set.json", out, cluster.address)
+            for seconds in (0.5, 4.0, 4.0):
+                until(lambda: bool(stations(cluster)), driver)
+                time.sleep(random.uniform(0.0, seconds))
+                if driver.poll() is not None:
+                    break
+                cluster.kill()
+                cluster.add()
+                kills += 1
+            said = finished(driver)
+            assert timeless(out) == timeless(here / "run"), said
 
 
 @pytest.mark.soak
@@ -199,14 +142,6 @@ def test_our_process_on_the_only_node_is_killed(here: Path, tmp_path: Path) -> N
         said = finished(driver)
     assert "its theorems go to others" in said
     assert timeless(tmp_path / "run") == timeless(here / "run")
-
-
-def stations(cluster: Machines) -> list[int]:
-    """Processes come and go while one looks."""
-    try:
-        return cluster.stations()
-    except OSError:
-        return []
 
 
 @pytest.mark.soak
@@ -237,6 +172,44 @@ def test_what_a_cluster_began_this_machine_ends(here: Path, tmp_path: Path) -> N
         driver.communicate(timeout=PATIENCE)
     finished(started(here / "set.json", out, "local", "--resume"))
     assert timeless(out) == timeless(here / "run")
+
+
+@pytest.mark.soak
+def test_a_spot_machine_s_sigterm_drains_its_work(here: Path, tmp_path: Path) -> None:
+    """`ray start --block` tells the cluster; its node ends what it has, and is lost to nobody."""
+    with machines(0) as cluster, cluster.join() as spot:
+        try:
+            driver = started(here / "set.json", tmp_path / "run", cluster.address)
+            until(lambda: works(spot), driver)
+            time.sleep(random.uniform(2.0, 6.0))
+            spot.terminate()
+            cluster.add()
+            said = finished(driver)
+            spot.wait(PATIENCE)
+        finally:
+            spot.kill()
+    assert "is to leave: it ends what it has" in said
+    assert "is lost" not in said
+    assert timeless(tmp_path / "run") == timeless(here / "run")
+
+
+@pytest.mark.soak
+def test_the_doctor_looks_at_every_node(tmp_path: Path, lean_launch: LaunchSpec) -> None:
+    with machines(1) as cluster:
+        cluster.add(BURN_QED_CACHE=str(tmp_path / "cache"), PYTHONPATH=str(older(tmp_path)))
+        words = [BURN_QED, "doctor", "--cluster", cluster.address, "--json"]
+        until(lambda: cluster.count() == 3)
+        done = subprocess.run(words, capture_output=True, text=True, timeout=PATIENCE, check=False)
+    assert done.returncode == 3, done.stderr
+    told = [{one["what"]: one for one in own} for own in json.loads(done.stdout).values()]
+    head, fine, other = sorted(
+        told, key=lambda own: (own["Use"]["ok"] is True, not own["burn-qed"]["ok"])
+    )
+    assert "no searches" in head["Use"]["found"]
+    assert fine["A proof, judged"]["ok"]
+    assert "1 searches at once" in fine["Use"]["found"]
+    assert other["burn-qed"]["fix"] == "install the same version on every node"
+    assert other["Embedded Lean"]["fix"] == "comes with the first search"
 
 
 @pytest.mark.soak

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from burnqed.cluster.machines import workers_of
 from burnqed.cluster.named import cluster_named
-from burnqed.cluster.on_ray import OnRay, workers_of
+from burnqed.cluster.on_ray import OnRay
 from burnqed.cluster.recipe import code, refuse
 from burnqed.core.errors import ConfigError, InputError
 from burnqed.prover.config import SetConfig
@@ -16,24 +17,22 @@ from burnqed.prover.sites import HERE
 from tests.cli.in_process import burn_qed
 
 
+def test_what_nodes_cannot_do_is_refused() -> None:
+    with pytest.raises(InputError, match="a lake project is not brought"):
+        refuse(SetConfig(project=Path("lake")))
+
+
 @pytest.mark.parametrize(
-    ("config", "said"),
+    "config",
     [
-        (SetConfig(policy="local", model="smollm2"), "--policy local does not run"),
-        (SetConfig(policy="openai", url="http://x", model="m"), "--policy openai does not run"),
-        (SetConfig(value=Path("models/value")), "a value model does not run"),
-        (SetConfig(project=Path("lake")), "a lake project is not brought"),
+        SetConfig(),
+        SetConfig(policy="portfolio"),
+        SetConfig(model="core"),
+        SetConfig(policy="openai", url="http://x", model="m"),
+        SetConfig(policy="mix", model="smollm2"),
     ],
 )
-def test_what_nodes_cannot_do_is_refused(config: SetConfig, said: str) -> None:
-    with pytest.raises(InputError, match=said):
-        refuse(config)
-
-
-@pytest.mark.parametrize(
-    "config", [SetConfig(), SetConfig(policy="portfolio"), SetConfig(model="core")]
-)
-def test_rules_and_rankers_run_on_nodes(config: SetConfig) -> None:
+def test_policies_of_every_kind_run_on_nodes(config: SetConfig) -> None:
     refuse(config)
 
 

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 
 from burnqed.core.errors import InputError, ServerError
-from burnqed.policy.http import JsonClient, Limits, Refused, key_from, path_of, together
+from burnqed.core.tasks import together
+from burnqed.policy.http import JsonClient, Limits, Refused, key_from, path_of
 from tests.policy import servers
 from tests.policy.servers import Reply, Server, in_turn, serve
 

@@ -40,7 +40,7 @@ COMMANDS: dict[str, tuple[tuple[type[msgspec.Struct], ...], set[str], set[str]]]
     "prove": ((Config,), set(), {"what", "write", "at", "suggest", "explain", "server", "disprove"}),
     "search": ((SearchConfig,), set(), {"theorems", "out", "resume", "cluster"}),
     "eval": ((EvalConfig,), set(), {"theorems", "out", "resume", "against", "cluster"}),
-    "negatives": ((NegativesConfig,), set(), {"runs", "theorems", "out", "resume"}),
+    "negatives": ((NegativesConfig,), set(), {"runs", "theorems", "out", "resume", "cluster"}),
     "check": ((LeanConfig,), {"imports", "workers"}, {"file", "against", "seconds"}),
     "model": ((ModelConfig,), set(), {"name", "ask", "n", "temperature", "seed"}),
     "embed": ((EncoderConfig,), set(), {"runs", "out", "model", "url"}),

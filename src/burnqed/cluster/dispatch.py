@@ -42,16 +42,29 @@ class Dispatch:
 
     def __init__(self) -> None:
         self._busy: dict[Node, int] = {}
+        self._drained: set[Node] = set()
         self._waiting: deque[asyncio.Future[Node]] = deque()
         self._over: InfrastructureError | None = None
+
+    @property
+    def workers(self) -> int:
+        """Of all nodes that are there now."""
+        return sum(node.workers for node in self._busy)
 
     def joined(self, node: Node) -> None:
         """It gets jobs from now on."""
         self._busy[node] = 0
         self._hand_out()
 
+    def drain(self, node: Node) -> None:
+        """It gets no more jobs, and has left once it has done those that it has."""
+        if node in self._busy:
+            self._drained.add(node)
+            self._end_drained(node)
+
     def left(self, node: Node, why: NodeLost) -> None:
         """It gets no more jobs. Those that it has are given to others as soon as they fail."""
+        self._drained.discard(node)
         if self._busy.pop(node, None) is not None:
             node.lost(why)
 
@@ -99,7 +112,12 @@ class Dispatch:
     def _give_back(self, node: Node) -> None:
         if node in self._busy:
             self._busy[node] -= 1
+            self._end_drained(node)
         self._hand_out()
+
+    def _end_drained(self, node: Node) -> None:
+        if node in self._drained and not self._busy[node]:
+            self.left(node, NodeLost("its work is done"))
 
     def _hand_out(self) -> None:
         while self._waiting and (node := self._freest()) is not None:
@@ -109,5 +127,9 @@ class Dispatch:
                 waiter.set_result(node)
 
     def _freest(self) -> Node | None:
-        free = {node: node.workers - busy for node, busy in self._busy.items() if busy < node.workers}
+        free = {
+            node: node.workers - busy
+            for node, busy in self._busy.items()
+            if busy < node.workers and node not in self._drained
+        }
         return max(free, key=free.__getitem__) if free else None

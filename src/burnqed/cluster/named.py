@@ -6,9 +6,8 @@ import re
 
 from burnqed.cluster.on_ray import OnRay
 from burnqed.core.errors import ConfigError
-from burnqed.prover.sites import HERE, Cluster
+from burnqed.prover.sites import HERE, LOCAL, Cluster
 
-LOCAL = "local"
 _ADDRESS = re.compile(r"ray|(ray://)?(\[[0-9A-Fa-f:.]+\]|[\w.-]+):\d{1,5}")
 
 

@@ -6,15 +6,19 @@ What goes wrong is an answer and not an exception, so that the driver sees the e
 from __future__ import annotations
 
 import tempfile
+from collections.abc import Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
+from typing import Any
 
+from burnqed.cluster.hosts import asked_there
 from burnqed.cluster.recipe import Recipe, code
 from burnqed.core.errors import BurnQedError, SetupError
 from burnqed.evaluation.prove import Prover
 from burnqed.evaluation.run import Job, Kept
 from burnqed.lean.embedded import install, unbundle
 from burnqed.lean.embedded.progress import Silent
+from burnqed.prover.hosted import Asked
 from burnqed.prover.loops import Loop
 
 
@@ -47,11 +51,14 @@ class Station:
             return SetupError(f"cannot write the bundle to {tempfile.gettempdir()}: {error.strerror}")
         return None
 
-    def open(self, recipe: Recipe, workers: int) -> BurnQedError | None:
-        """Make the prover, with so many Leans that search."""
+    def open(self, recipe: Recipe, workers: int, hosts: Sequence[Any]) -> BurnQedError | None:
+        """Make the prover, with so many Leans that search, and a model at these hosts if it has one."""
+        elsewhere, hosted = None, recipe.hosted
+        if hosted is not None:
+            elsewhere = Asked(hosted, lambda: asked_there(hosts, hosted, lambda _warning: None))
         try:
             with tempfile.TemporaryDirectory(prefix="burn-qed-") as folder:
-                assembled = recipe.assemble(Path(folder))
+                assembled = recipe.assemble(Path(folder), elsewhere)
             opened = assembled.opened(workers=workers)
             self._prover = self._loop.call(self._open.enter_async_context(opened))
         except BurnQedError as error:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Coroutine, Sequence
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 
 async def until_stopped(jobs: Sequence[Coroutine[Any, Any, None]], stop: asyncio.Event) -> None:
@@ -25,3 +27,14 @@ async def until_stopped(jobs: Sequence[Coroutine[Any, Any, None]], stop: asyncio
         for task in (*tasks, stopping):
             task.cancel()
         await asyncio.gather(*tasks, stopping, return_exceptions=True)
+
+
+async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
+    """The results of all, or the first error; then nothing is left running."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        return await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)

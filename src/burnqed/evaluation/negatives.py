@@ -17,7 +17,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from burnqed.core.errors import InputError
+from burnqed.core.errors import InputError, LeanError
 from burnqed.core.ports import Environment, Policy
 from burnqed.core.types import Advanced, Candidate, Closed, Goal, ProofState, Theorem, state_text
 from burnqed.data.first_state import goal_of, goals_of
@@ -57,6 +57,25 @@ class Way:
     steps: Path
     at: str | None = None
     tactic: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """The searches near a theorem's proof, as a job that another machine can do."""
+
+    theorem: Theorem
+    path: Path
+    effort: Effort
+    seed: int
+    run: str
+
+    async def on(self, prover: Prover, events: EventSink = ignore) -> Kept:
+        return await search_siblings(
+            prover, self.theorem, self.path, self.effort, self.seed, self.run, events
+        )
+
+    def failed(self, error: LeanError) -> Kept:
+        return record_of(failed(self.theorem, error), self.seed), []
 
 
 class _Diverged(Exception):

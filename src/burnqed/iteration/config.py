@@ -14,12 +14,14 @@ from typing import Any, Literal
 import msgspec
 from msgspec.structs import asdict, replace
 
+from burnqed.cluster.named import cluster_named
 from burnqed.core.cache import brought
 from burnqed.core.config import as_content, overridden, read_toml, sections, validated
 from burnqed.core.errors import ConfigError
 from burnqed.data.benchmarks import BENCHMARKS
 from burnqed.iteration.older import refuse_options, translated
 from burnqed.iteration.sections import (
+    Cluster,
     Data,
     Embeddings,
     Eval,
@@ -27,6 +29,7 @@ from burnqed.iteration.sections import (
     Policy,
     Run,
     Search,
+    Served,
     Stop,
     Teacher,
     Theorems,
@@ -35,11 +38,13 @@ from burnqed.iteration.sections import (
 from burnqed.iteration.settings import JointSettings, PolicySettings, RankerSettings, Section
 from burnqed.policy.models.names import is_hub_name
 from burnqed.policy.models.smollm2 import NAME as SMOLLM2
+from burnqed.policy.urls import urls_of
 from burnqed.prover.config import FEWEST_STATES
 from burnqed.training.plans import NANO
 
 RANKER = "ranker"  # no language model: rules and lemmas, in an order that is learnt
 RANKED = "ranked"  # the policy that a ranker makes
+SERVED = "served"  # a model behind servers, which stays as it is
 PRESETS = ("smoke", "lean-start", "from-nothing", "heart")
 TRAIN_NAME = "train"  # theorems/train.json
 
@@ -50,10 +55,12 @@ class Config(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=Tr
     """All sections."""
 
     run: Run = Run()
+    cluster: Cluster = Cluster()
     theorems: Theorems = Theorems()
     teacher: Teacher = Teacher()
     data: Data = Data()
     policy: Policy = Policy()
+    served: Served = Served()
     search: Search = Search()
     value: Value = Value()
     joint: Joint = Joint()
@@ -116,7 +123,7 @@ def _placed(config: Config, folder: Path) -> Config:
 
     def place(name: str, kind: Literal["sets", "models"] | None = None) -> str:
         path = folder / name
-        if not name or name in (NANO, RANKER) or name in BENCHMARKS:
+        if not name or name in (NANO, RANKER, SERVED) or name in BENCHMARKS:
             return name
         carried = brought(kind, name) if kind and not path.exists() else None
         return str((carried or path).resolve()) if carried or path.exists() else name
@@ -167,6 +174,7 @@ def check(config: Config) -> None:
     """Refuse what makes no sense before anything is begun; each stage checks its own options."""
     for section in config.__struct_fields__:
         validated(getattr(config, section), f"[{section}]")
+    cluster_named(config.cluster.address)
     wrong = [
         (not config.eval.sets, "[eval]: sets is empty", "name a benchmark, such as qed-core"),
         (not config.eval.budgets, "[eval]: budgets is empty", "numbers of nodes, such as [30, 100]"),
@@ -184,6 +192,21 @@ def check(config: Config) -> None:
          'model = "words"'),
         (ranked and bool(config.data.base), "[data]: a ranker learns from searches, and not from pairs",
          "leave out base; the searches of the teacher come first"),
+    ]  # fmt: skip
+    served = config.search.policy == SERVED
+    asked = served or config.teacher.policy == SERVED
+    wrong += [
+        (served != (config.policy.base == SERVED),
+         f"[search]: policy is {config.search.policy}, and [policy]: base is {config.policy.base}",
+         f'base = "{SERVED}" and policy = "{SERVED}" go together; a teacher has a section of its own'),
+        (served and config.value.model == "policy",
+         "[value]: a served model gives no hidden states", 'model = "words"'),
+        (served and bool(config.data.base), "[data]: a served model learns from no pairs",
+         "leave out base"),
+        (asked and not urls_of(config.served.url), "[served]: url is empty",
+         "where its servers are, such as http://HOST:8000,http://OTHER:8000"),
+        (not asked and bool(config.served.url), "[served]: nothing asks it",
+         f'[teacher] policy = "{SERVED}", or [search] policy and [policy] base = "{SERVED}"'),
     ]  # fmt: skip
     joint, states = config.joint, config.embeddings.states
     wrong += [
@@ -205,7 +228,8 @@ def check(config: Config) -> None:
         (not ranked and config.policy.ranker != RankerSettings(),
          without.format("ranker", config.policy.base), "its settings are in [policy.training]"),
     ]  # fmt: skip
-    taught_easy = not ranked and not config.data.base and max(config.teacher.nodes, default=0) == 1
+    taught = not (ranked or served or config.data.base)
+    taught_easy = taught and max(config.teacher.nodes, default=0) == 1
     wrong += [
         (taught_easy and config.data.easy_share < 1,
          "[teacher]: within one node all proofs are one step, and [data] easy_share caps these",
@@ -224,7 +248,7 @@ def check(config: Config) -> None:
         fix = "a benchmark, an INDEX.json beside the configuration, or a bundle's set"
         wrong.append((not here, f"there is no set {given}", fix))
     base = config.policy.base
-    named = base in (NANO, RANKER, SMOLLM2) or (is_hub_name(base) and not Path(base).exists())
+    named = base in (NANO, RANKER, SERVED, SMOLLM2) or (is_hub_name(base) and not Path(base).exists())
     fix = f"{NANO}, {RANKER}, {SMOLLM2}, a directory beside the configuration, or a name of the hub"
     wrong.append((not named and not _is_placed(base), f"[policy]: there is no {base}", fix))
     for given in files_of(config):

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from burnqed.cluster.named import cluster_named
 from burnqed.core.config import from_json
 from burnqed.core.errors import BurnQedError, NotEnough
 from burnqed.data.benchmarks import BENCHMARKS
@@ -68,16 +69,23 @@ def execute(spec: Spec, log: Log, *, resume: bool) -> Outcome:
             export(spec.source, spec.out, spec.config)
             return Done()
         case specs.Search():
-            found = search(spec.theorems, spec.out, spec.config, log, resume=resume)
+            where = cluster_named(spec.cluster)
+            given = (spec.theorems, spec.out, spec.config, log)
+            found = search(*given, resume=resume, cluster=where)
             print(found.summary.to_json(lines=False))
             damaged = {"damaged": len(found.summary.damage)}
             return _done({**found.summary.errors, **damaged}) if found.whole else Stopped()
         case specs.Negatives():
-            looked = negatives(spec.runs, spec.theorems, spec.out, spec.config, log, resume=resume)
+            where = cluster_named(spec.cluster)
+            near = (spec.runs, spec.theorems, spec.out, spec.config, log)
+            looked = negatives(*near, resume=resume, cluster=where)
             print(json.dumps(looked.statistics))
             return _done(looked.errors) if looked.whole else Stopped()
         case specs.Evaluate():
-            measured = evaluating.evaluate(spec.theorems, spec.out, spec.config, log, resume=resume)
+            where = cluster_named(spec.cluster)
+            measured = evaluating.evaluate(
+                spec.theorems, spec.out, spec.config, log, resume=resume, cluster=where
+            )
             return Stopped() if isinstance(measured, evaluating.Stopped) else _done(measured.errors)
         case specs.Look():
             log.listen()

@@ -10,7 +10,7 @@ from pathlib import Path
 from msgspec.structs import asdict
 
 from burnqed.iteration import specs
-from burnqed.iteration.config import RANKER, Config
+from burnqed.iteration.config import RANKER, SERVED, Config
 from burnqed.iteration.made import (
     EMBEDDINGS,
     JOINT,
@@ -61,6 +61,9 @@ def learning(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
 
     Where there is not enough to train both models together, they are trained one after the other.
     """
+    if config.policy.base == SERVED:
+        yield from _value(config, iteration, done)
+        return
     if config.policy.base == RANKER:
         yield from _ranker(config, iteration, done)
         yield from _value(config, iteration, done)
@@ -165,7 +168,8 @@ def _beside(config: Config, iteration: int, policy: int, done: Done) -> Iterator
             candidates=value.candidates or config.search.candidates,
         )  # fmt: skip
         out = Path(beside_of(iteration))
-        spec = specs.Negatives(theorems=TRAIN, runs=paths(new), config=asked, out=out)
+        where = config.cluster.address
+        spec = specs.Negatives(theorems=TRAIN, runs=paths(new), config=asked, out=out, cluster=where)
         yield Stage(iteration, "beside", spec, optional=True)
 
 
@@ -231,7 +235,7 @@ def look(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
     guided = iteration >= config.value.first
     runs = _siblings(config, iteration, done)
     runs += [] if guided else search_runs(config, iteration, done)
-    if config.policy.base == RANKER or not config.embeddings.states or not runs:
+    if config.policy.base in (RANKER, SERVED) or not config.embeddings.states or not runs:
         return
     first, own = model_of(config, 0, done), model_of(config, iteration, done)
     asked = LookConfig(

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from burnqed.iteration.config import RANKED, RANKER, TRAIN_NAME, Config
+from burnqed.iteration.config import RANKED, RANKER, SERVED, TRAIN_NAME, Config
 from burnqed.iteration.history import BASELINE
 from burnqed.prover.config import UNGUIDED
 
@@ -141,9 +141,20 @@ def guided(settings: Settings, value: Path | None) -> Settings:
 
 def asked_of(config: Config, iteration: int, done: Done) -> Settings:
     """The policy of an iteration."""
+    if config.search.policy == SERVED:
+        return served(config)
     asked = {"policy": config.search.policy, "model": model_of(config, iteration, done)}
     device = {} if config.search.policy == RANKED else {"device": config.run.device}
     return {**asked, **device}
+
+
+def served(config: Config) -> Settings:
+    """The policy behind servers."""
+    given = config.served
+    return {
+        "policy": given.kind, "url": given.url, "model": given.model or None, "prompt": given.prompt,
+        "logprobs": given.logprobs,
+    }  # fmt: skip
 
 
 def workers(config: Config) -> Settings:

@@ -11,6 +11,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from burnqed.cluster.named import cluster_named
 from burnqed.core.config import as_content
 from burnqed.core.errors import InputError
 from burnqed.core.runs import MANIFEST, check_out
@@ -27,7 +28,7 @@ from burnqed.prover.config import LeanConfig
 
 # What another machine may do otherwise: it decides how long a run takes, not what comes of it.
 _OF_THE_MACHINE = frozenset({
-    "run.workers", "run.device", "run.project",
+    "run.workers", "run.device", "run.project", "cluster.address", "served.url",
     "value.training.embeddings",
 })  # fmt: skip
 
@@ -44,8 +45,14 @@ def go_on(
     job: Job,
     watching: Watching,
     stopped: Stopped,
+    cluster: str | None = None,
 ) -> tuple[History, signal.Signals | None]:
-    """Begin or open the run, and do a job in it: what there is then, and the signal that stopped it."""
+    """Begin or open the run, and do a job in it: what there is then, and the signal that stopped it.
+
+    `cluster` is where its searches are done this time, instead of where its configuration says.
+    """
+    if cluster is not None:
+        cluster_named(cluster)
     check_out(out)
     wanted = config
     if isinstance(wanted, str):
@@ -61,6 +68,8 @@ def go_on(
         )
     with locked(out, warn) as lock:
         asked = _open(out, wanted, warn)
+        if cluster is not None:
+            asked = replace(asked, cluster=replace(asked.cluster, address=cluster))
         with watching(partial(_planned, out, asked)) as watcher:
             came = job(rounds.Work(out, asked, lock, watcher, stopped))
         return rounds.history(out, asked), came

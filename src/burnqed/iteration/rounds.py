@@ -14,7 +14,7 @@ from typing import Any
 from burnqed.core.config import as_content
 from burnqed.core.errors import InputError
 from burnqed.data.benchmarks import BENCHMARKS
-from burnqed.iteration.config import RANKER, Config, files_of
+from burnqed.iteration.config import RANKER, SERVED, Config, files_of
 from burnqed.iteration.curriculum import refuse_held_out, refuse_held_out_pairs
 from burnqed.iteration.directory import (
     COMMAND,
@@ -70,7 +70,7 @@ def versions() -> dict[str, str]:
 def _checksums(config: Config) -> dict[str, str]:
     """Of what lies outside of the run: pins of benchmarks, and files by what is in them."""
     names = {*config.eval.sets, config.theorems.set, *files_of(config), config.policy.base}
-    names -= {"", NANO, RANKER}
+    names -= {"", NANO, RANKER, SERVED}
     found = {}
     for name in sorted(names):
         path = Path(name)

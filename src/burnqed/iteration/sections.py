@@ -22,6 +22,7 @@ from burnqed.iteration.settings import (
 )
 from burnqed.lean.toolchain import Kind as ToolchainKind
 from burnqed.prover.config import NOISE
+from burnqed.prover.sites import LOCAL
 from burnqed.training.plans import NANO, NANO_LR, JointPlan, Mixture
 
 _MIX, _JOINT = Mixture(), JointPlan()
@@ -45,6 +46,18 @@ class Run(Section, frozen=True, kw_only=True):
     ] = "auto"
 
 
+class Cluster(Section, frozen=True, kw_only=True):
+    """Where the run's searches are done. It decides how long the run takes, not what comes of it."""
+
+    address: Annotated[
+        str,
+        about(
+            "local, or a Ray cluster, as --cluster takes it: its nodes search and evaluate, with "
+            "[run] workers on each."
+        ),
+    ] = LOCAL
+
+
 class Theorems(Section, frozen=True, kw_only=True):
     """What is searched for proofs to learn from. Theorems of the held-out sets are always left out."""
 
@@ -58,11 +71,13 @@ class Theorems(Section, frozen=True, kw_only=True):
 
 
 class Teacher(Section, frozen=True, kw_only=True):
-    """Searches before the first training, by rules: budgets that rise on what is unproved.
+    """Searches before the first training, by rules or by a model of others: budgets that rise on what
+    is unproved.
 
     What is not in its sample is new to the searches of the iterations.
     """
 
+    policy: Annotated[Literal["rules", "served"], about("Who teaches: rules, or [served].")] = "rules"
     nodes: Annotated[Nodes, about("Budgets of its rounds.")] = (1, 4)
     sample: Annotated[AtLeast0, about("So many of the theorems; 0: all.")] = 0
     candidates: Annotated[AtLeast1 | None, about("Tactics to try at a state.")] = None
@@ -87,7 +102,7 @@ class Data(Section, frozen=True, kw_only=True):
 class Policy(Section, frozen=True, kw_only=True):
     """The model and its training; the learning rate is multiplied by `lr_decay` at each iteration."""
 
-    base: Annotated[str, about("nano, ranker, smollm2, a directory, or a name of the hub.")] = NANO
+    base: Annotated[str, about("nano, ranker, served, smollm2, a directory, or a hub name.")] = NANO
     nano_size: Annotated[Literal["6m", "15m", "30m"], about("Parameters of nano.")] = "6m"
     lr: Annotated[Share, about("Peak learning rate.")] = NANO_LR
     lr_decay: Annotated[Annotated[float, Meta(ge=1e-6, le=1)], about("At each iteration.")] = 0.5
@@ -99,10 +114,26 @@ class Policy(Section, frozen=True, kw_only=True):
     ranker: Annotated[RankerSettings, about("More of `burn-qed train ranker`.")] = RankerSettings()
 
 
+class Served(Section, frozen=True, kw_only=True):
+    """A model behind servers, which the run does not train: the policy, or only the teacher of one."""
+
+    kind: Annotated[Literal["sglang", "openai"], about("How it is asked.")] = "openai"
+    url: Annotated[
+        str, about("Of its servers, with commas; the least busy of those that are well is asked.")
+    ] = ""
+    model: Annotated[str, about("Its name there, where they serve several.")] = ""
+    prompt: Annotated[
+        str | None, about("The format of its training: deepseek, proofstep or colons.")
+    ] = None
+    logprobs: Annotated[bool, about("Whether the servers give log-probabilities.")] = True
+
+
 class Search(Section, frozen=True, kw_only=True):
     """Searching for proofs to learn from: rounds whose budgets rise, each on what is unproved."""
 
-    policy: Annotated[Literal["mix", "local", "ranked"], about("With the trained model.")] = "mix"
+    policy: Annotated[
+        Literal["mix", "local", "ranked", "served"], about("With the trained model, or [served].")
+    ] = "mix"
     nodes: Annotated[Nodes, about("Budgets of its rounds.")] = (4, 16)
     escalate: Annotated[
         Annotated[float, Meta(ge=0.01, le=100)],

@@ -41,7 +41,7 @@ def _table(
 
 
 _LEAN = set(LeanConfig.__struct_fields__) - {"imports"}
-_ASKED = {"policy", "model", "candidates", "device", "value", "iteration", "seed", *_LEAN}
+_ASKED = {"policy", "model", "url", "candidates", "device", "value", "iteration", "seed", *_LEAN}
 
 if TYPE_CHECKING:  # their fields are known when they are made
     PolicySettings: TypeAlias = Section

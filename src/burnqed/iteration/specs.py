@@ -25,6 +25,7 @@ from burnqed.prover.config import (
     SearchConfig,
 )
 from burnqed.prover.data_config import IndexConfig, PairsConfig
+from burnqed.prover.sites import LOCAL
 from burnqed.training.settings import (
     JointTraining,
     PolicyTraining,
@@ -97,6 +98,7 @@ class OnSet(Command, frozen=True, kw_only=True):
     arguments: ClassVar[tuple[str, ...]] = ("theorems",)
     resumes: ClassVar[bool] = True
     theorems: str
+    cluster: str = LOCAL
 
 
 class Search(OnSet, frozen=True, kw_only=True, tag="search"):

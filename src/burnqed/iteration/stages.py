@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 
 from burnqed.data.benchmarks import BENCHMARKS, Packaged
 from burnqed.iteration import specs
-from burnqed.iteration.config import RANKED, RANKER, Config, set_name
+from burnqed.iteration.config import RANKED, RANKER, SERVED, Config, set_name
 from burnqed.iteration.history import BASELINE
 from burnqed.iteration.learning import learning, look, pairs
 from burnqed.iteration.made import (
@@ -31,6 +31,7 @@ from burnqed.iteration.made import (
     own_runs,
     paths,
     runs_before,
+    served,
     teacher_runs,
     value_model,
     workers,
@@ -50,8 +51,9 @@ def stages(config: Config, iteration: int, done: Done) -> list[Stage]:
     looking = [*look(config, iteration, done)]
     # Before the searches that a value model may guide, and which a red line leaves without it.
     looked_first = iteration >= config.value.first
+    taught = iteration == 0 and not config.data.base and config.policy.base != SERVED
     return [
-        *(_teaching(config, done) if iteration == 0 and not config.data.base else ()),
+        *(_teaching(config, done) if taught else ()),
         *learning(config, iteration, done),
         *((*looking, *searching) if looked_first else (*searching, *looking)),
         *_evaluations(config, iteration, done),
@@ -91,8 +93,9 @@ def _teaching(config: Config, done: Done) -> Iterator[Stage]:
     """The untrained searches, each on what those before it left, and their proofs as pairs."""
     ranker = config.policy.base == RANKER
     # A ranker that has learnt nothing proposes lemmas already, and so finds some to learn from.
-    policy = RANKED if ranker else "portfolio"
-    asked = {"policy": policy, "candidates": config.teacher.candidates}
+    rules = {"policy": RANKED if ranker else "portfolio"}
+    teacher = served(config) if config.teacher.policy == SERVED else rules
+    asked = {**teacher, "candidates": config.teacher.candidates}
     rounds = _Rounds(0, "teacher", TEACHER, config.teacher.nodes, config.teacher.sample, asked)
     yield from _rounds(config, rounds, [], done)
     if not ranker:
@@ -171,7 +174,8 @@ def _search(
     asked = SearchConfig(
         **settings, **workers(config), nodes=nodes, iteration=iteration, seed=config.run.seed
     )
-    spec = specs.Search(theorems=index, config=asked, out=Path(out))
+    where = config.cluster.address
+    spec = specs.Search(theorems=index, config=asked, out=Path(out), cluster=where)
     return Stage(iteration, name, spec, needs=needs)
 
 
@@ -180,10 +184,10 @@ def _search(
 
 def _evaluations(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
     baseline, value = iteration == BASELINE, value_model(iteration, done)
+    policy = untrained(config) if baseline else asked_of(config, iteration, done)
+    settings = {**guided(asdict(config.eval.settings), value), **policy, **workers(config)}
     asked = EvalConfig(
-        **guided(asdict(config.eval.settings), value),
-        **workers(config),
-        **(untrained(config) if baseline else asked_of(config, iteration, done)),
+        **settings,
         ablate=value is not None,
         budgets=config.eval.budgets,
         candidates=config.eval.candidates,
@@ -193,7 +197,8 @@ def _evaluations(config: Config, iteration: int, done: Done) -> Iterator[Stage]:
     for given in config.eval.sets:
         name = set_name(given)
         out = Path(evaluation_of(iteration, name))
-        spec = specs.Evaluate(theorems=held_out(name), config=asked, out=out)
+        where = config.cluster.address
+        spec = specs.Evaluate(theorems=held_out(name), config=asked, out=out, cluster=where)
         yield Stage(iteration, f"eval-{name}", spec)
 
 
@@ -201,6 +206,8 @@ def untrained(config: Config) -> Settings:
     """What there is before any training: the base model, or the portfolio where there is none."""
     if config.policy.base in (NANO, RANKER):
         return {"policy": "portfolio"}
+    if config.policy.base == SERVED:
+        return served(config)
     policy, device = config.search.policy, config.run.device
     return {"policy": policy, "model": config.policy.base, "device": device}
 

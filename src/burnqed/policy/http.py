@@ -7,12 +7,12 @@ import json
 import os
 import random
 import time
-from collections.abc import Awaitable, Callable, Coroutine, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import Any, TypeVar
+from typing import Any
 from urllib.parse import urlsplit
 
 from burnqed.core.errors import InputError, ServerError, SetupError
@@ -25,7 +25,6 @@ except ImportError as error:
         hint="pip install 'burn-qed[models]'",
     ) from error
 
-T = TypeVar("T")
 _PASSING = {429, 500, 502, 503, 504}  # answers that may be another in a moment
 _UNFIT = {400, 413, 422}  # answers that may be about one prompt among many
 _LOOPBACK = ("all://localhost", "all://127.0.0.1", "all://[::1]")
@@ -103,6 +102,15 @@ class JsonClient:
     async def get(self, path: str) -> Any:
         """The answer's JSON."""
         return await self._request("GET", path, None)
+
+    async def answers(self, path: str, seconds: float) -> bool:
+        """Whether anything comes back in time, be it that the server has no such page."""
+        try:
+            async with asyncio.timeout(seconds):
+                response = await self._client.get(self.url + path, timeout=seconds)
+        except (TimeoutError, httpx.HTTPError):
+            return False
+        return response.status_code < 500
 
     @contextmanager
     def hurried(self) -> Iterator[None]:
@@ -254,14 +262,3 @@ def _counted(failures: list[str]) -> str:
     """Each failure once, in their order, with how often it came."""
     times = {what: failures.count(what) for what in failures}
     return "; ".join(what if count == 1 else f"{count} × {what}" for what, count in times.items())
-
-
-async def together(*work: Coroutine[Any, Any, T]) -> list[T]:
-    """The results of all, or the first error; then nothing is left running."""
-    tasks = [asyncio.ensure_future(one) for one in work]
-    try:
-        return await asyncio.gather(*tasks)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

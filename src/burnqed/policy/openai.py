@@ -17,8 +17,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from burnqed.core.errors import InputError, ServerError
+from burnqed.core.tasks import together
 from burnqed.policy.candidates import Sample
-from burnqed.policy.http import path_of, together
+from burnqed.policy.http import path_of
 from burnqed.policy.prompt import FORMATS
 from burnqed.policy.sampled import Request
 from burnqed.policy.served import (
@@ -56,6 +57,8 @@ class OpenAIConfig(Served):
 class OpenAISampler(ServedSampler[OpenAIConfig]):
     """The `Sampler` over an OpenAI-compatible server."""
 
+    models = "/models"
+
     def __init__(self, config: OpenAIConfig, *, sleep: Sleep = asyncio.sleep) -> None:
         url = config.url.rstrip("/")
         super().__init__(config, url if path_of(url) else f"{url}/v1", _PATH, KEY, sleep)
@@ -92,7 +95,7 @@ class OpenAISampler(ServedSampler[OpenAIConfig]):
 
     async def _find_model(self) -> list[str]:
         """Which model is asked, if nobody said; and the names that the server lists."""
-        self._model, names = await self._served_model("/models")
+        self._model, names = await self._served_model()
         if self._model is None:
             hint = f"it serves {_listed(names)}"
             raise InputError(f"{self._client.url} needs the name of a model", hint=hint)

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeVar
 
 from burnqed.core.errors import InputError, PromptRefused, ServerError
+from burnqed.core.tasks import together
 from burnqed.policy.candidates import Sample
-from burnqed.policy.http import JsonClient, Limits, Refused, key_from, together
+from burnqed.policy.http import JsonClient, Limits, Refused, key_from
 from burnqed.policy.prompt import PromptSettings, prompt_text, shortened
 from burnqed.policy.sampled import Answer, Request
 
@@ -76,6 +77,8 @@ class ServedSampler(ABC, Generic[S]):
     all the same has its error in its place.
     """
 
+    models = "/v1/models"  # the page that lists what is served
+
     def __init__(self, config: S, url: str, path: str, key: str, sleep: Sleep) -> None:
         self.config = config
         self.settings = config.settings
@@ -83,6 +86,11 @@ class ServedSampler(ABC, Generic[S]):
         self.largest = config.largest
         self._client = JsonClient(url, config.limits, key=key_from(key), sleep=sleep)
         self._url = self._client.url + path
+        self.serves: str | None = None  # the model's name there, once that is known
+
+    @property
+    def url(self) -> str:
+        return self._client.url
 
     @abstractmethod
     async def _check(self) -> tuple[str, ...]: ...
@@ -95,6 +103,10 @@ class ServedSampler(ABC, Generic[S]):
         """Raises if the server cannot be searched with; returns what is worth telling the user."""
         with self._client.hurried():
             return await self._check()
+
+    async def alive(self, seconds: float) -> bool:
+        """Whether the server answers a question that costs it nothing."""
+        return await self._client.answers(self.models, seconds)
 
     async def close(self) -> None:
         await self._client.close()
@@ -164,15 +176,15 @@ class ServedSampler(ABC, Generic[S]):
                 raise unusable(self._url, f"the log-probability of a token is {value!r:.60}")
         return Sample(text, min(0.0, math.fsum(logprobs)), len(logprobs), reason == "stop")
 
-    async def _served_model(self, path: str) -> tuple[str | None, list[str]]:
+    async def _served_model(self) -> tuple[str | None, list[str]]:
         """The model to ask for, and all names that the server lists.
 
         With a name given, a list that lacks it, or that cannot be read, is not an error yet: some
         servers list other things than what they serve.
         """
-        served, url = self.config, self._client.url + path
+        served, url = self.config, self._client.url + self.models
         try:
-            answer = await self._client.get(path)
+            answer = await self._client.get(self.models)
         except (InputError, ServerError):
             if served.model is None:
                 raise
@@ -181,7 +193,7 @@ class ServedSampler(ABC, Generic[S]):
         if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
             raise unusable(url, f"a list of models was expected, not {answer!r:.100}")
         names = [str(entry.get("id")) for entry in entries]
-        model = served.model or (names[0] if len(names) == 1 else None)
+        model = self.serves = served.model or (names[0] if len(names) == 1 else None)
         length = next((e.get("max_model_len") for e in entries if e.get("id") == model), None)
         if isinstance(length, int) and length < served.settings.max_length:
             raise InputError(

@@ -43,7 +43,7 @@ class SglangSampler(ServedSampler[SglangConfig]):
 
     async def _check(self) -> tuple[str, ...]:
         wanted = self.config.model
-        _, names = await self._served_model("/v1/models")
+        _, names = await self._served_model()
         if wanted is not None and names and wanted not in names:
             raise InputError(
                 f"{self._client.url} does not serve {wanted}", hint=f"it serves {', '.join(names)}"

@@ -25,6 +25,7 @@ from burnqed.prover.config import (
     SearchConfig,
     SetConfig,
 )
+from burnqed.prover.hosted import Asked
 from burnqed.prover.leans import Lean
 from burnqed.prover.policies import SAMPLING, Choice, Prepared, Warn
 from burnqed.prover.values import Guide
@@ -147,11 +148,16 @@ def put_together(
     *,
     at_once: bool,
     file: Path | None = None,
+    elsewhere: Asked | None = None,
 ) -> Assembled:
-    """The parts of a prover, `at_once` as in `Assembled`. On a cluster each node does this."""
+    """The parts of a prover, `at_once` as in `Assembled`. On a cluster each node does this, and a
+    local model is `elsewhere`.
+    """
     lean = leans.set_up(config, modules, file=file)
     chosen = replace(policies.chosen(config, lean.toolchain), costs=not at_once)
-    prepared = policies.prepare(chosen, lambda: lean.library(config.workers), config.workers, warn)
+    prepared = policies.prepare(
+        chosen, lambda: lean.library(config.workers), config.workers, warn, elsewhere
+    )
     guide = values.guide(config, prepared, warn) if isinstance(config, GuidedConfig) else Guide()
     candidates = chosen.candidates if config.candidates is None else config.candidates
     return Assembled(

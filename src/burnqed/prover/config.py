@@ -130,7 +130,14 @@ class PolicyConfig(LeanConfig, frozen=True, kw_only=True):
             POLICY,
         ),
     ] = None
-    url: Annotated[str | None, about("The server's address, for sglang and openai.", MODEL)] = None
+    url: Annotated[
+        str | None,
+        about(
+            "The server's address, for sglang and openai; or those of several servers of one model, "
+            "with commas: the least busy of those that are well is asked.",
+            MODEL,
+        ),
+    ] = None
     logprobs: Annotated[
         bool,
         about("Use the openai server's log-probabilities. If off, all samples count the same.", MODEL),

@@ -34,11 +34,12 @@ class Finding:
     fix: str = ""
 
 
-def examine() -> list[Finding]:
-    """Look at everything, down to a proof that Lean judges."""
+def examine(*, lean: bool = True) -> list[Finding]:
+    """Look at everything, down to a proof that Lean judges; with no `lean`, only at the rest."""
+    embedded = (_installation, _memory_image, _proof, _walls) if lean else ()
     checks: tuple[Callable[[], Finding], ...] = (
-        _python, _memory, _node, _installation, _memory_image, _proof, _walls, _native, _models,
-        _training, _agents, _precision,
+        _python, _memory, _node, *embedded, _native, _models, _training, _agents, _cluster,
+        _precision,
     )  # fmt: skip
     return [_safely(check) for check in checks]
 
@@ -145,6 +146,11 @@ def _training() -> Finding:
 def _agents() -> Finding:
     """Tools for agents"""
     return _packages("Tools for agents", ("mcp",), "mcp")
+
+
+def _cluster() -> Finding:
+    """Several machines"""
+    return _packages("Several machines", ("ray",), "cluster")
 
 
 def _precision() -> Finding:

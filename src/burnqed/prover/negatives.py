@@ -16,7 +16,7 @@ from burnqed.core.types import Theorem
 from burnqed.core.watching import Bar, Watcher
 from burnqed.data.index import TheoremIndex
 from burnqed.evaluation.compare import count
-from burnqed.evaluation.negatives import Effort, checksum, paths, search_siblings
+from burnqed.evaluation.negatives import Beside, Effort, checksum, paths
 from burnqed.evaluation.run import Kept, Plan, seed_of, work_through
 from burnqed.lean.pool import run_sync
 from burnqed.prover import sets
@@ -24,6 +24,7 @@ from burnqed.prover.assembly import assemble, check
 from burnqed.prover.config import NegativesConfig
 from burnqed.prover.leans import modules_of
 from burnqed.prover.policies import Warn
+from burnqed.prover.sites import HERE, Cluster
 from burnqed.trajectories.record import Provenance
 from burnqed.trajectories.schema import TRAJECTORIES
 
@@ -50,11 +51,13 @@ def negatives(
     watcher: Watcher,
     *,
     resume: bool,
+    cluster: Cluster = HERE,
 ) -> Looked:
     """Search the siblings of the proofs of some runs of one set. What is whole gets a summary.json."""
     from burnqed.trajectories.store import find_trajectories, iter_rows
 
     check(config)
+    cluster.ready(config)
     index = sets.chosen(theorems, config.leak_rule, config.split)
     check_out(out)
     found = paths(*(iter_rows(find_trajectories(run), watcher.warn) for run in runs))
@@ -78,15 +81,15 @@ def negatives(
 
     async def work() -> bool:
         stop = watcher.stopping()
-        async with assembled.opened() as prover:
+        async with cluster.opened(assembled, watcher.warn) as site:
 
             async def look(writer: TrajectoryWriter, bar: Bar) -> None:
                 async def one(theorem: Theorem) -> Kept:
                     seed = seed_of(config.seed, theorem.name)
-                    path = found[theorem.name]
-                    return await search_siblings(prover, theorem, path, effort, seed, name, bar.event)
+                    job = Beside(theorem, found[theorem.name], effort, seed, name)
+                    return await site.do(job, bar.event)
 
-                await work_through(plan, one, prover.pool.size, writer, bar.record, stop)
+                await work_through(plan, one, site.at_once, writer, bar.record, stop)
 
             await sets.go_through(plan, out / TRAJECTORIES, watcher, look)
         return not stop.is_set()

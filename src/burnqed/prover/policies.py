@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 import msgspec
 
@@ -20,13 +20,16 @@ from burnqed.policy.portfolio import Portfolio
 from burnqed.policy.prompt import PromptSettings, read_settings
 from burnqed.policy.ranked.files import CORE, find_ranker, is_ranker
 from burnqed.policy.sampled import SampledPolicy, Sampler
+from burnqed.policy.urls import urls_of
 from burnqed.prover.config import EncoderConfig, Kind, ModelConfig, PolicyConfig
+from burnqed.prover.hosted import Asked, Hosted
 
 if TYPE_CHECKING:  # it loads torch
     from burnqed.policy.models.load import Loaded
     from burnqed.policy.ranked.library import Library
     from burnqed.policy.ranked.retrieval import Retriever
     from burnqed.policy.ranked.weights import Weights
+    from burnqed.policy.served import Served, ServedSampler
     from burnqed.value.encoder import LocalEncoder
 
 # Rules propose many cheap tactics at a state; a model alone proposes fewer, at a higher cost.
@@ -38,6 +41,7 @@ SAMPLING = 1.0
 Warn = Callable[[str], None]
 _WITH_MODEL = ("local", "mix")
 _SERVED = ("sglang", "openai")
+S = TypeVar("S", bound="Served")
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +125,7 @@ def choice(policy: str | None, model: str | None = None, **rest: Any) -> Choice:
     found.settings(PromptSettings())  # refuses an unknown format
     if kind in _WITH_MODEL and not model:
         raise InputError(f"--policy {kind} needs a model", hint="give --model DIR or --model smollm2")
-    if kind in _SERVED and found.url is None:
+    if kind in _SERVED and not urls_of(found.url or ""):
         raise InputError(f"--policy {kind} needs a server", hint="give --url http://HOST:PORT")
     if kind == "portfolio" and found != Choice("portfolio"):
         raise InputError(
@@ -182,21 +186,27 @@ class Prepared:
             await model.close()
 
     def _mixed(self, model: Policy) -> Mix:
-        assert self.loaded is not None, "a mixture has a local model"
         return Mix(model, self.rules, self.shares)
 
 
 def prepare(
-    choice: Choice, library: Callable[[], Library], workers: int | None, warn: Warn
+    choice: Choice,
+    library: Callable[[], Library],
+    workers: int | None,
+    warn: Warn,
+    elsewhere: Asked | None = None,
 ) -> Prepared:
     """Load models and test servers, so that errors appear before a run begins.
 
     `library` gives the running Lean's library; reading it takes a while the first time.
 
     A model on the CPU uses the cores that `workers` Leans leave free: a thread that waits for a core
-    keeps all others waiting.
+    keeps all others waiting. With `elsewhere` a local model is not loaded here, but asked there.
     """
-    made = _prepared(choice, library, workers, warn)
+    if elsewhere is not None:
+        made = _hosted(choice, library, elsewhere)
+    else:
+        made = _prepared(choice, library, workers, warn)
     if made.sampler is None or not made.settings.lemmas:
         return made
     from burnqed.policy.ranked.weights import load
@@ -231,23 +241,23 @@ def _prepared(
             made = Prepared(
                 choice, about, _places(choice), lambda: LocalSampler(loaded), loaded, loaded.settings
             )
-            return _with_rules(made, library) if choice.kind == "mix" else made
+            if choice.kind == "mix":
+                return _with_rules(made, library, read_shares(loaded.path))
+            return made
         case "sglang":
             from burnqed.policy.sglang import SglangConfig, SglangSampler
 
             settings = _served_settings(choice, warn)
-            sglang = SglangConfig(url=choice.url or "", model=choice.model, settings=settings)
-            checked = _checked(lambda: SglangSampler(sglang), warn)
+            sglang = SglangConfig(model=choice.model, settings=settings)
+            checked = _served(SglangSampler, sglang, choice, warn)
             about = _about(choice, settings) | {"model": _served_name(choice)}
             return Prepared(choice, about, _places(choice), checked, settings=settings)
         case "openai":
             from burnqed.policy.openai import OpenAIConfig, OpenAISampler
 
             settings = _served_settings(choice, warn)
-            openai = OpenAIConfig(
-                url=choice.url or "", model=choice.model, settings=settings, logprobs=choice.logprobs
-            )
-            checked = _checked(lambda: OpenAISampler(openai), warn)
+            openai = OpenAIConfig(model=choice.model, settings=settings, logprobs=choice.logprobs)
+            checked = _served(OpenAISampler, openai, choice, warn)
             about = _about(choice, settings) | {
                 "model": _served_name(choice),
                 "logprobs": choice.logprobs,
@@ -255,10 +265,22 @@ def _prepared(
             return Prepared(choice, about, _places(choice), checked, settings=settings)
 
 
-def _with_rules(made: Prepared, library: Callable[[], Library]) -> Prepared:
+def _hosted(choice: Choice, library: Callable[[], Library], elsewhere: Asked) -> Prepared:
+    """A local model that another process has."""
+    hosted = elsewhere.hosted
+    about = _about(choice, hosted.settings) | dict(hosted.about)
+    made = Prepared(choice, about, {}, elsewhere.sampler, settings=hosted.settings)
+    return _with_rules(made, library, hosted.shares) if choice.kind == "mix" else made
+
+
+def hosted_of(made: Prepared) -> Hosted:
+    """A loaded model, as other processes are told of it."""
+    about = {name: made.about[name] for name in ("model_identity", "dtype")}
+    return Hosted(made.settings, made.shares, about)
+
+
+def _with_rules(made: Prepared, library: Callable[[], Library], shares: Shares) -> Prepared:
     """A model as half of a mixture: with its shares, and with a ranker if one was given."""
-    assert made.loaded is not None
-    shares = read_shares(made.loaded.path)
     about = dict(made.about)
     if shares != Shares():
         about["shares"] = msgspec.to_builtins(shares)
@@ -347,6 +369,20 @@ def _served_settings(choice: Choice, warn: Warn) -> PromptSettings:
             "with another, give --prompt, or its directory as --model"
         )
     return choice.settings(own or PromptSettings())
+
+
+def _served(
+    kind: Callable[[S], ServedSampler[S]], config: S, choice: Choice, warn: Warn
+) -> Callable[[], Sampler]:
+    """What asks the model's server, or its servers: where there are others, one is soon given up."""
+    from burnqed.policy.http import Limits
+    from burnqed.policy.replicas import Replicas
+
+    urls = urls_of(choice.url or "")
+    if len(urls) == 1:
+        return _checked(lambda: kind(replace(config, url=urls[0])), warn)
+    own = replace(config, limits=Limits(attempts=2))
+    return _checked(lambda: Replicas([kind(replace(own, url=url)) for url in urls], warn), warn)
 
 
 def _checked(make: Callable[[], Sampler], warn: Warn) -> Callable[[], Sampler]:

@@ -8,21 +8,30 @@ from typing import Protocol
 
 from burnqed.evaluation.run import Here, Site
 from burnqed.prover.assembly import Assembled
-from burnqed.prover.config import SetConfig
+from burnqed.prover.config import PolicyConfig
 from burnqed.prover.policies import Warn
 
 
 class Cluster(Protocol):
     """What opens a site. It decides nothing about results: order, seeds and files stay with us."""
 
-    def ready(self, config: SetConfig) -> None:
+    @property
+    def name(self) -> str:
+        """What --cluster says to mean it."""
+
+    def ready(self, config: PolicyConfig) -> None:
         """Refuse what cannot be done there, before anything is set up."""
 
     def opened(self, assembled: Assembled, warn: Warn) -> AbstractAsyncContextManager[Site]: ...
 
 
+LOCAL = "local"
+
+
 class _ThisMachine:
-    def ready(self, config: SetConfig) -> None:
+    name = LOCAL
+
+    def ready(self, config: PolicyConfig) -> None:
         pass
 
     @asynccontextmanager

@@ -16,7 +16,8 @@ from typing import Any, Self, TypeVar
 import numpy as np
 
 from burnqed.core.errors import InfrastructureError, InputError, ServerError
-from burnqed.policy.http import JsonClient, Limits, key_from, together
+from burnqed.core.tasks import together
+from burnqed.policy.http import JsonClient, Limits, key_from
 from burnqed.policy.served import PROBE, Served, prompt_for, unusable
 from burnqed.policy.sglang import KEY
 from burnqed.value.encoder import Embeddings, EncoderName, checked

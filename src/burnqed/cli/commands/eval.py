@@ -14,10 +14,11 @@ from burnqed.cli import result_tables, sets, stopping, tables
 from burnqed.cli.comparison_tables import print_comparison
 from burnqed.cli.options import ClusterOption, JsonOption, OutOption, ResumeOption, configured
 from burnqed.cli.watch import Watch
-from burnqed.cluster.named import LOCAL, cluster_named
+from burnqed.cluster.named import cluster_named
 from burnqed.evaluation.compare import compare
 from burnqed.prover.config import EvalConfig
 from burnqed.prover.evaluating import Ablated, Evaluated, Stopped, evaluate
+from burnqed.prover.sites import LOCAL
 from burnqed.trajectories.summary import summarize
 
 

@@ -9,10 +9,12 @@ from typing import Annotated
 import typer
 
 from burnqed.cli import sets, stopping, tables
-from burnqed.cli.options import JsonOption, OutOption, ResumeOption, configured
+from burnqed.cli.options import ClusterOption, JsonOption, OutOption, ResumeOption, configured
 from burnqed.cli.watch import Watch
+from burnqed.cluster.named import cluster_named
 from burnqed.prover.config import NegativesConfig
 from burnqed.prover.negatives import negatives
+from burnqed.prover.sites import LOCAL
 
 
 @configured(NegativesConfig)
@@ -28,6 +30,7 @@ def negatives_command(
     ],
     out: OutOption,
     config: NegativesConfig,
+    cluster: ClusterOption = LOCAL,
     resume: ResumeOption = False,
     as_json: JsonOption = False,
 ) -> None:
@@ -41,15 +44,19 @@ def negatives_command(
     DIR/trajectories gets Parquet rows like those of `burn-qed search`, with the origins probe and walk.
     `burn-qed train value --data RUN --data DIR` learns from both. Ctrl-C saves, --resume continues.
 
-    Example:
+    Examples:
 
         burn-qed negatives library.json --data runs/teacher --out runs/beside
+
+        burn-qed negatives library.json --data runs/teacher --out runs/beside --cluster ray
 
     Exit codes: 0 done, 1 no proof is long enough, 2 bad input, 3 Lean failed or a proof no longer
     replays, 130 or 143 stopped by a signal.
     """
     watch = Watch(shown=not as_json)
-    looked = negatives(runs, theorems, out, config, watch, resume=resume)
+    looked = negatives(
+        runs, theorems, out, config, watch, resume=resume, cluster=cluster_named(cluster)
+    )
     if as_json:
         typer.echo(json.dumps(looked.statistics))
     else:

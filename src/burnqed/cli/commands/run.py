@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,15 @@ SetOption = Annotated[
     list[str] | None,
     typer.Option("--set", metavar="KEY=VALUE", help="Instead of the file's, as search.sample=200."),
 ]
+ClusterOption = Annotated[
+    str | None,
+    typer.Option(
+        "--cluster",
+        metavar="WHERE",
+        help="Where to search and evaluate this time, instead of the configuration's [cluster] "
+        "address: local, ray, HOST:PORT or ray://HOST:PORT.",
+    ),
+]
 _GATE = 1  # exit code: the run goes no further, and not because it is done
 
 
@@ -45,6 +55,7 @@ def run_command(
     ] = 5,
     config: ConfigOption = None,
     settings: SetOption = None,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run expert iteration: the baseline, then round after round of training, search and evaluation.
@@ -62,6 +73,9 @@ def run_command(
     checkpoints/{llm,ebm,joint}/iter_N, models/llm/iter_N, embeddings/, eval_results/, logs/, stages/
     (a record for each stage that is done) and summary.json. `burn-qed report RUN` draws it.
 
+    With --cluster, or `[cluster]` in the configuration, the nodes of a Ray cluster search and evaluate.
+    Results are those of one machine, and a run may go on with another cluster, or with none.
+
     Ctrl-C saves. The same command goes on where the run was stopped or killed, on another machine as
     well; nothing that is done is done again. It ends by itself when a gate says stop, or when
     iterations no longer prove more (`[stop]` in the configuration).
@@ -76,15 +90,18 @@ def run_command(
 
         burn-qed run --iterations 6 --out runs/first
 
+        burn-qed run --config from-nothing --cluster ray --out runs/on-all-nodes
+
     Exit codes: 0 all iterations are done, or nothing more is gained; 1 a gate said stop; 2 bad input;
     3 a stage failed (its log is named); 130 or 143 stopped by a signal.
     """
-    _work(out, config, settings, as_json, lambda work: rounds.run(work, iterations))
+    _work(out, config, settings, cluster, as_json, lambda work: rounds.run(work, iterations))
 
 
 def iterate_command(
     number: Annotated[int, typer.Argument(metavar="N", min=0, help="Which iteration.")],
     out: RunOption,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Do one iteration of a run, or what is left of it, whatever gates and plateaus say.
@@ -97,13 +114,14 @@ def iterate_command(
 
     Exit codes: as of `burn-qed run`.
     """
-    _work(out, None, None, as_json, lambda work: rounds.iterate(work, number))
+    _work(out, None, None, cluster, as_json, lambda work: rounds.iterate(work, number))
 
 
 def baseline_command(
     out: RunOption,
     config: ConfigOption = None,
     settings: SetOption = None,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Begin a run with what is there before any training: theorem sets, and the untrained policy.
@@ -116,13 +134,14 @@ def baseline_command(
 
     Exit codes: as of `burn-qed run`.
     """
-    _work(out, config, settings, as_json, lambda work: rounds.iterate(work, BASELINE))
+    _work(out, config, settings, cluster, as_json, lambda work: rounds.iterate(work, BASELINE))
 
 
 def lean_start_command(
     out: RunOption,
     iterations: Annotated[int, typer.Option(min=2, help="Iterations; the last one answers.")] = 2,
     settings: SetOption = None,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run the whole loop on 500 theorems, for one answer: does the value model help, and by how much?
@@ -132,12 +151,17 @@ def lean_start_command(
 
     Exit codes: as of `burn-qed run`. An answer is exit code 0, whatever it is: it is a result.
     """
-    _work(out, "lean-start", settings, as_json, lambda work: rounds.run(work, iterations), value_answer)
+
+    def job(work: rounds.Work) -> signal.Signals | None:
+        return rounds.run(work, iterations)
+
+    _work(out, "lean-start", settings, cluster, as_json, job, value_answer)
 
 
 def smoke_command(
     out: RunOption,
     settings: SetOption = None,
+    cluster: ClusterOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Run the whole loop in minutes: real Lean, a nano model, three iterations, everything small.
@@ -146,7 +170,7 @@ def smoke_command(
 
     Exit codes: as of `burn-qed run`.
     """
-    _work(out, "smoke", settings, as_json, lambda work: rounds.run(work, 3))
+    _work(out, "smoke", settings, cluster, as_json, lambda work: rounds.run(work, 3))
 
 
 # ------------------------------------------------------------------------------------- working
@@ -156,6 +180,7 @@ def _work(
     out: Path,
     config: str | None,
     settings: list[str] | None,
+    cluster: str | None,
     as_json: bool,
     job: Job,
     answer: Callable[[History], str] | None = None,
@@ -169,7 +194,7 @@ def _work(
             yield view
 
     history, stopped = go_on(
-        out, config, settings or (), tables.warn, job, watching, lambda: stopping.signal
+        out, config, settings or (), tables.warn, job, watching, lambda: stopping.signal, cluster
     )
     answered = {} if stopped or answer is None else {"answer": answer(history)}
     if as_json:

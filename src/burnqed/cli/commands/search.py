@@ -5,9 +5,10 @@ from __future__ import annotations
 from burnqed.cli import sets, stopping, tables
 from burnqed.cli.options import ClusterOption, JsonOption, OutOption, ResumeOption, configured
 from burnqed.cli.watch import Watch
-from burnqed.cluster.named import LOCAL, cluster_named
+from burnqed.cluster.named import cluster_named
 from burnqed.prover.config import SearchConfig
 from burnqed.prover.searching import search
+from burnqed.prover.sites import LOCAL
 
 
 @configured(SearchConfig)
