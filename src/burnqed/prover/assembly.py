@@ -154,6 +154,7 @@ def put_together(
     local model is `elsewhere`.
     """
     lean = leans.set_up(config, modules, file=file)
+    _ = lean.judging  # what cannot judge is refused before anything is loaded or searched
     chosen = replace(policies.chosen(config, lean.toolchain), costs=not at_once)
     prepared = policies.prepare(
         chosen, lambda: lean.library(config.workers), config.workers, warn, elsewhere

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 import msgspec
 
+from burnqed.core.errors import SetupError
 from burnqed.lean.embedded.progress import Progress, Silent, Terminal
 from burnqed.lean.embedded.snapshot import BOOT_SECONDS
 from burnqed.lean.pool import Pool
@@ -34,24 +35,32 @@ class Lean:
     """A toolchain, and the command that starts its REPL with some modules.
 
     A judge is started with `judging`: a file of the module system is searched with what its imports
-    make public, which has no proofs, and a judge must see whether these use `sorry`.
+    make public, which has no proofs, and a judge must see whether these use `sorry`. Pantograph's own
+    REPL cannot judge at all, because it does not have our requests: a native Lean beside it does.
     """
 
     toolchain: Toolchain
     spec: LaunchSpec
     modules: tuple[str, ...]
     project: Path | None = None
-    for_judges: LaunchSpec | None = None
+    for_judges: LaunchSpec | SetupError | None = None
+    judge: str = ""  # which Lean, where it is another
 
     @property
     def judging(self) -> LaunchSpec:
+        """Raises `SetupError` where nothing here can judge."""
+        if isinstance(self.for_judges, SetupError):
+            raise self.for_judges
         return self.for_judges or self.spec
 
     @property
     def label(self) -> str:
         """Which Lean it is, and which state of which project: for manifests."""
         own = self.toolchain.project
-        return f"{self.toolchain.label}, project {own.identity}" if own else self.toolchain.label
+        which = (
+            f"{self.toolchain.label}, judged by {self.judge}" if self.judge else self.toolchain.label
+        )
+        return f"{which}, project {own.identity}" if own else which
 
     def library(self, workers: int | None) -> Library:
         """The theorems of this Lean's modules: shipped with burn-qed, or read once and cached."""
@@ -77,12 +86,35 @@ def set_up(
     """
     with Terminal() as progress:
         toolchain = _found(config, progress)
+        if toolchain.kind == "pantograph":
+            return _beside(toolchain, config, modules, options, seconds)
         project = toolchain.project
         own = project.setup(modules, file) if project else ()
         header = _header(project, file, config) if project and file else ()
         spec = toolchain.launch(modules, (*own, *header, *options), seconds)
         whole = toolchain.launch(modules, (*own, *options), seconds) if header else None
     return Lean(toolchain, spec, tuple(modules), config.project, whole)
+
+
+def _beside(
+    toolchain: Toolchain,
+    config: LeanConfig,
+    modules: Sequence[str],
+    options: Sequence[str],
+    seconds: float,
+) -> Lean:
+    """Pantograph's REPL, and the native Lean of the same project that judges what it proves."""
+    spec = toolchain.launch(modules, options, seconds)
+    try:
+        native = set_up(msgspec.structs.replace(config, toolchain="native"), modules, options, seconds)
+    except SetupError as error:
+        lacking = SetupError(
+            f"pantograph-repl searches, but does not judge, and no Lean beside it can: {error.message}",
+            hint="install elan, and in it the Lean that pantograph-repl was built with",
+        )
+        return Lean(toolchain, spec, tuple(modules), config.project, lacking)
+    judge = native.toolchain.label
+    return Lean(toolchain, spec, tuple(modules), config.project, native.judging, judge)
 
 
 def _header(project: Project, file: Path, config: LeanConfig) -> tuple[str, ...]:
@@ -154,8 +186,10 @@ class Leans:
     @asynccontextmanager
     async def with_judges(self, modules: Sequence[str]) -> AsyncIterator[tuple[Pool, Pool]]:
         """Some for quick looks, and as many for the judge."""
-        spec = self.spec(modules)
-        async with Pool(spec, self._config.workers) as pool, Pool(spec, max(2, pool.size)) as judges:
+        lean = set_up(self._config, modules)
+        judging = lean.judging
+        pool = Pool(lean.spec, self._config.workers)
+        async with pool, Pool(judging, max(2, pool.size)) as judges:
             yield pool, judges
 
 
