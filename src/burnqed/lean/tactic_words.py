@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 
 from burnqed.lean import requests
 from burnqed.lean.mathlib_words import WORDS
-from burnqed.lean.pool import Worker
+from burnqed.lean.pool import Pool, Worker
 from burnqed.lean.tokens import CLOSERS, tokenize
 
 CORE = frozenset({
@@ -157,3 +157,11 @@ async def beginnings(worker: Worker, words: Iterable[str]) -> frozenset[str]:
                 found.add(word)
                 break
     return frozenset(found)
+
+
+async def own_tactics(pool: Pool, modules: Iterable[str], words: Iterable[str]) -> frozenset[str]:
+    """Those of these words that begin a tactic of the pool's Lean. Core Lean's modules have none."""
+    if all(module.split(".")[0] in ("Init", "Std", "Lean") for module in modules):
+        return frozenset()
+    async with pool.lease() as worker:
+        return await beginnings(worker, words)

@@ -15,6 +15,8 @@ from burnqed.core.runs import MANIFEST, read_manifest
 from burnqed.evaluation.prove import EFFORT, Prover
 from burnqed.lean.pool import Pool
 from burnqed.lean.requests import Gate
+from burnqed.lean.tactic_words import own_tactics
+from burnqed.policy.portfolio.mathlib import TACTICS
 from burnqed.prover import leans, policies, values
 from burnqed.prover.config import (
     NOISE,
@@ -89,10 +91,10 @@ class Assembled:
         spec, judging = self.lean.spec, self.lean.judging
         with closing(self.guide):
             async with (
-                self.policy.opened() as proposer,
                 Pool(spec, workers or self.config.workers, gate=gate) as pool,
                 # As many judges as searchers, or finished searches would queue for their verdicts.
                 Pool(judging, max(_JUDGES, pool.size), gate=gate) as judges,
+                self.policy.opened(await own_tactics(pool, self.lean.modules, TACTICS)) as proposer,
             ):
                 settings = Settings(
                     self.temperature,

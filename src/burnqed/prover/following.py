@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+from collections.abc import AsyncIterator, Collection, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -73,6 +73,6 @@ class _Following(Prepared):
         return cls(**{**parts, "about": about}, proofs=proofs.proofs)
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Policy]:
-        async with Prepared.opened(self) as policy:
+    async def opened(self, tactics: Set[str] = frozenset()) -> AsyncIterator[Policy]:
+        async with Prepared.opened(self, tactics) as policy:
             yield Recorded(policy, self.proofs or {})

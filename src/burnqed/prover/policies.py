@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -39,6 +39,7 @@ _CANDIDATES: dict[Kind, int] = {
 # Several attempts at temperature 0 would all be equal.
 SAMPLING = 1.0
 Warn = Callable[[str], None]
+Rules = Callable[[Set[str]], Policy]  # of a Lean's own tactics
 _WITH_MODEL = ("local", "mix")
 _SERVED = ("sglang", "openai")
 S = TypeVar("S", bound="Served")
@@ -166,27 +167,25 @@ class Prepared:
     sampler: Callable[[], Sampler] | None = None  # one for each time that it is opened
     loaded: Loaded | None = None  # a local model
     settings: PromptSettings = field(default_factory=PromptSettings)  # of a model
-    rules: Policy = field(default_factory=Portfolio)  # alone, or mixed with a sampler
+    rules: Rules = Portfolio  # alone, or mixed with a sampler
     retriever: Retriever | None = None  # of the lemmas that it names, or is shown
     shares: Shares = field(default_factory=Shares)  # of a model in a mixture
 
     @asynccontextmanager
-    async def opened(self) -> AsyncIterator[Policy]:
-        """The policy itself. A server is first tested with a request."""
+    async def opened(self, tactics: Set[str] = frozenset()) -> AsyncIterator[Policy]:
+        """The policy, for a Lean with these `tactics` besides core Lean's; a server is tested first."""
         if self.sampler is None:
-            yield self.rules
+            yield self.rules(tactics)
             return
         model = SampledPolicy(self.sampler())
         try:
             await model.sampler.check()
             count = model.sampler.settings.lemmas
             asked = model if self.retriever is None else Informed(model, self.retriever, count)
-            yield self._mixed(asked) if self.choice.kind == "mix" else asked
+            is_mix = self.choice.kind == "mix"
+            yield Mix(asked, self.rules(tactics), self.shares) if is_mix else asked
         finally:
             await model.close()
-
-    def _mixed(self, model: Policy) -> Mix:
-        return Mix(model, self.rules, self.shares)
 
 
 def prepare(
@@ -301,8 +300,10 @@ def _ranked(choice: Choice, library: Callable[[], Library]) -> Prepared:
     known = library()
     about = {"policy": choice.kind, "model_identity": weights.identity, "library": known.identity}
     lemmas = retriever(known, weights)
-    rules = Ranked(lemmas, weights)
-    return Prepared(choice, about, _places(choice), rules=rules, retriever=lemmas)
+    return Prepared(
+        choice, about, _places(choice), retriever=lemmas,
+        rules=lambda tactics: Ranked(lemmas, weights, tactics=tactics),
+    )  # fmt: skip
 
 
 def retriever(library: Library, weights: Weights) -> Retriever:

@@ -27,7 +27,8 @@ _TOKEN = re.compile(rf"\s*({IDENT.pattern}|\d+|[-+*/%^()↑:])")
 _BINARY = {"+": (65, 66), "-": (65, 66), "*": (70, 71), "/": (70, 71), "%": (70, 71), "^": (75, 75)}
 _NEGATION = 75
 _TIGHTEST = 1024
-KINDS: dict[str, Kind] = {"Nat": "Nat", "Int": "Int", "Rat": "Rat"}
+# A real number is tried as a rational one.
+KINDS: dict[str, Kind] = {"Nat": "Nat", "Int": "Int", "Rat": "Rat", "ℝ": "Rat"}
 
 
 class Unreadable(ValueError):

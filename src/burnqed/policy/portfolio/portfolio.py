@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence, Set
 
 from burnqed.core.types import Candidate, Goal, Theorem
+from burnqed.lean.tactic_words import mathlib_tactics
 from burnqed.policy.candidates import Rated, candidates_of
 from burnqed.policy.portfolio import (
     automation,
     divisibility,
     hypotheses,
+    mathlib,
     membership,
     numbers,
     structure,
@@ -48,7 +50,13 @@ RULES: tuple[Callable[[Reading], Iterable[Rated]], ...] = (
 
 
 class Portfolio:
-    """`Policy` without a model. It acts on a state's first goal."""
+    """`Policy` without a model. It acts on a state's first goal.
+
+    `tactics` are those that its Lean has besides core Lean's.
+    """
+
+    def __init__(self, tactics: Set[str] = frozenset()) -> None:
+        self._tactics = tactics
 
     def about(self, theorem: Theorem) -> Portfolio:
         return self
@@ -56,13 +64,17 @@ class Portfolio:
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
     ) -> list[list[Candidate]]:
-        return [candidates_of(rate(goals[0]), n, temperature, seed) for goals in states]
+        return [candidates_of(rate(goals[0], self._tactics), n, temperature, seed) for goals in states]
 
 
-def rate(goal: Goal) -> list[Rated]:
+def rate(goal: Goal, tactics: Set[str] = frozenset()) -> list[Rated]:
     """Every tactic that some rule has for this goal, with its log-weight.
 
     Those that would say a name that Lean prints with a dagger are left out: nobody can say it.
     """
     reading = Reading(goal)
-    return [rated for rule in RULES for rated in rule(reading) if "✝" not in rated[0]]
+    found = [rated for rule in RULES for rated in rule(reading)]
+    if tactics:
+        more = (rated for rule in mathlib.RULES for rated in rule(reading))
+        found += [rated for rated in more if tactics >= set(mathlib_tactics(rated[0]))]
+    return [rated for rated in found if "✝" not in rated[0]]

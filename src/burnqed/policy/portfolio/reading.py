@@ -16,8 +16,14 @@ from burnqed.policy.portfolio.text_facts import facts_of_text
 _MOST_DIGITS = 6  # of a numeral that rules compute with
 
 
+# Mathlib's letters for types of core Lean, alone: `ℕ∞`, `ℕ+`, `ℤ√d` and `ℚ≥0` are others.
+_LETTER = re.compile(r"(?<![\w.])[ℕℤℚ](?![\w'.∞+≥√ˣ])")
+_LETTERS = {"ℕ": "Nat", "ℤ": "Int", "ℚ": "Rat"}
+
+
 def on_one_line(text: str) -> str:
-    return " ".join(text.split())
+    """Also with the names of types for Mathlib's letters, so that a rule has one text to look for."""
+    return _LETTER.sub(lambda letter: _LETTERS[letter[0]], " ".join(text.split()))
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,6 +36,10 @@ _WHAT_OF = re.compile(r"[:∈∉<≤>≥][^)}\]⦄]*")  # behind bound names
 _NUMERAL = re.compile(r"(?<![\w.])\d+(?![\w.])")
 
 _DEPTH = 40
+# Mathlib's notations for types, which Lean prints in place of their names.
+_OF_LETTERS = {
+    "ℕ": "Nat", "ℤ": "Int", "ℚ": "Rat", "ℝ": "Real", "ℂ": "Complex", "ℝ≥0": "NNReal", "ℝ≥0∞": "ENNReal",
+}  # fmt: skip
 
 Words = list[re.Match[str]]
 
@@ -102,8 +106,15 @@ def _outside(words: Words) -> list[tuple[int, str]]:
 
 
 def _split(words: Words, marks: tuple[str, ...]) -> int | None:
-    """Where the first of these operators stands, outside of brackets and of a binder's body."""
+    """Where the first of these operators stands, outside of brackets and of a binder's body.
+
+    What a sum ranges over is passed over: an operator behind it is outside of the sum.
+    """
+    ranges = False
     for i, word in _outside(words):
+        ranges = word in ("∑", "∏") or (ranges and word != ",")
+        if ranges:
+            continue
         if word in marks and 0 < i < len(words) - 1:
             return i
         if i and word in ("∀", "∃", "fun", "λ"):
@@ -160,7 +171,7 @@ def _data(type: str) -> Data:
         return Data("Function")
     if "×" in outside:
         return Data("Prod", inductive=True)
-    head = _first_word(type)
+    head = _OF_LETTERS.get(head := _first_word(type), head)
     return Data(head, head[:1].isupper() and head not in ("Prop", "Type", "Sort"))
 
 

@@ -43,7 +43,7 @@ class Effort:
 
 def number_kind(type: str) -> Kind | None:
     """Of what a variable ranges over, if those are numbers."""
-    return KINDS.get(type)
+    return "Rat" if type == "Real" else KINDS.get(type)
 
 
 def truth_of(said: Said, kinds: Kinds, effort: Effort) -> Test:

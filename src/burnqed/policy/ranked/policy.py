@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Sequence, Set
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -34,13 +34,15 @@ class Idea:
     by_rule: bool = False
 
 
-def ideas(goal: Goal, retriever: Retriever, without: Collection[int]) -> tuple[list[Idea], list[Found]]:
+def ideas(
+    goal: Goal, retriever: Retriever, without: Collection[int], tactics: Set[str] = frozenset()
+) -> tuple[list[Idea], list[Found]]:
     """All that there is to try at a goal, and the lemmas that were found for it."""
     found = retriever.find(goal.text, without)
     library = retriever.library
     names = [library.names[one.place] for one in found]
     usable = [name for name in names if name not in library.unusable]
-    by_rules = [Idea(tactic, weight, by_rule=True) for tactic, weight in rate(goal)]
+    by_rules = [Idea(tactic, weight, by_rule=True) for tactic, weight in rate(goal, tactics)]
     by_lemmas = lemma_tactics(Reading(goal), pick(names), pick(usable))
     return [*by_rules, *(Idea(t, w, strength(t, retriever, found)) for t, w in by_lemmas)], found
 
@@ -61,13 +63,20 @@ class Ranked:
     """`Policy` of rules and lemmas. It acts on a state's first goal."""
 
     def __init__(
-        self, retriever: Retriever, weights: Weights, without: Collection[int] = frozenset()
+        self,
+        retriever: Retriever,
+        weights: Weights,
+        without: Collection[int] = frozenset(),
+        tactics: Set[str] = frozenset(),
     ) -> None:
         self._retriever, self._weights, self._without = retriever, weights, without
+        self._tactics = tactics
 
     def about(self, theorem: Theorem) -> Ranked:
         forbidden = self._retriever.library.forbidden(theorem)
-        return Ranked(self._retriever, self._weights, forbidden) if forbidden else self
+        if not forbidden:
+            return self
+        return Ranked(self._retriever, self._weights, forbidden, self._tactics)
 
     async def propose(
         self, states: Sequence[Sequence[Goal]], n: int, temperature: float, seed: int
@@ -81,7 +90,7 @@ class Ranked:
         ]
 
     def _rate(self, goal: Goal) -> list[Rated]:
-        every, _ = ideas(goal, self._retriever, self._without)
+        every, _ = ideas(goal, self._retriever, self._without, self._tactics)
         if not every:
             return []
         weights = self._weights
