@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator, Callable, Set
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
@@ -182,8 +183,8 @@ class Prepared:
             await model.sampler.check()
             count = model.sampler.settings.lemmas
             asked = model if self.retriever is None else Informed(model, self.retriever, count)
-            is_mix = self.choice.kind == "mix"
-            yield Mix(asked, self.rules(tactics), self.shares) if is_mix else asked
+            mixed = self.choice.kind == "mix"
+            yield Mix(asked, self.rules(tactics), self.shares) if mixed else asked
         finally:
             await model.close()
 
@@ -300,10 +301,8 @@ def _ranked(choice: Choice, library: Callable[[], Library]) -> Prepared:
     known = library()
     about = {"policy": choice.kind, "model_identity": weights.identity, "library": known.identity}
     lemmas = retriever(known, weights)
-    return Prepared(
-        choice, about, _places(choice), retriever=lemmas,
-        rules=lambda tactics: Ranked(lemmas, weights, tactics=tactics),
-    )  # fmt: skip
+    rules = partial(Ranked, lemmas, weights, frozenset())
+    return Prepared(choice, about, _places(choice), rules=rules, retriever=lemmas)
 
 
 def retriever(library: Library, weights: Weights) -> Retriever:
