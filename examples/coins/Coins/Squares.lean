@@ -1,13 +1,9 @@
-module
-
-public import Coins.Sums
-
-public section
+import Coins.Sums
 
 namespace Sums
 
 /-- `1 + 3 + … + (2 n - 1)`. -/
-@[expose] def odds : Nat → Nat
+def odds : Nat → Nat
   | 0 => 0
   | n + 1 => odds n + (2 * n + 1)
 

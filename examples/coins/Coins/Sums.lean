@@ -1,16 +1,9 @@
-module
-
-/-!
-Sums of numbers. This file and `Coins.Squares` take part in Lean's module system: what is not
-`public` stays in them.
--/
-
-public section
+/-! Sums of numbers. -/
 
 namespace Sums
 
 /-- `1 + 2 + … + n`. -/
-@[expose] def upTo : Nat → Nat
+def upTo : Nat → Nat
   | 0 => 0
   | n + 1 => upTo n + (n + 1)
 
