@@ -15,8 +15,6 @@ from typing import Any
 
 import pytest
 
-from burnqed.lean.toolchain import native_lean
-
 COINS = Path(__file__).parents[2] / "examples" / "coins"
 SECONDS = 1500.0
 
@@ -25,11 +23,11 @@ pytestmark = [pytest.mark.lean, pytest.mark.soak, pytest.mark.timeout(SECONDS)]
 
 @pytest.fixture(scope="module")
 def lake() -> Path:
-    lean = native_lean()
-    found = lean and (lean.with_name("lake") if lean.with_name("lake").is_file() else None)
+    elan = Path(os.environ.get("ELAN_HOME", Path.home() / ".elan")) / "bin"
+    found = shutil.which("lake") or shutil.which("lake", path=str(elan))
     if found is None:
         pytest.skip("no native Lean with `lake` on PATH or in ~/.elan")
-    return found
+    return Path(found)
 
 
 def built(lake: Path, project: Path) -> str:
@@ -47,6 +45,30 @@ def coins(lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     project = tmp_path_factory.mktemp("lake") / "coins"
     shutil.copytree(COINS, project, ignore=shutil.ignore_patterns(".lake"))
     assert built(lake, project).count("declaration uses") == 8
+    return project
+
+
+@pytest.fixture(scope="module")
+def modules(lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two files of it that take part in Lean's module system, built."""
+    project = tmp_path_factory.mktemp("modules") / "coins"
+    shutil.copytree(COINS, project, ignore=shutil.ignore_patterns(".lake"))
+    for name in ("Sums", "Squares"):
+        file = project / "Coins" / f"{name}.lean"
+        text = file.read_text().replace("import ", "public import ")
+        file.write_text(
+            "module\n\n" + text.replace("namespace Sums", "public section\n\nnamespace Sums")
+        )
+    lakefile = project / "lakefile.toml"
+    text = lakefile.read_text()
+    # Some versions of Lean must be told that files may begin with `module`, and others may not.
+    lakefile.write_text(text.replace("[leanOptions]", "[leanOptions]\nexperimental.module = true"))
+    again = subprocess.run(
+        [lake, "build"], cwd=project, capture_output=True, timeout=SECONDS, check=False
+    )
+    if again.returncode:
+        lakefile.write_text(text)
+        built(lake, project)
     return project
 
 
@@ -121,16 +143,36 @@ def test_its_sorrys_are_proved_in_place(lake: Path, coins: Path, tmp_path: Path)
         assert "sorry" not in file.read_text()
 
 
-def test_a_proof_by_a_lemma_that_is_open_is_refused(coins: Path) -> None:
-    """Also in a file of the module system, which does not see the proofs of what it imports."""
-    plain = "import Coins.Basic\n\ntheorem t (c : Coin) : c.value ≠ 0 := c.value_ne_zero\n"
-    (verdict,) = verdicts(coins, "Plain.lean", plain, 1)["theorems"]
-    assert "sorry" in verdict["reason"]
-    module = (
+def test_files_of_the_module_system(modules: Path, tmp_path: Path) -> None:
+    """They see of what they import what that makes public. A judge must see the proofs as well."""
+    out = tmp_path / "trace"
+    files = [modules / "Coins" / f"{name}.lean" for name in ("Sums", "Squares", "Fold")]
+    told = json.loads(run("data", "trace", *files, "--judge", "--out", out, "--json").stdout)
+    assert told["files"]["traced"] == 3
+    assert told["theorems"]["not_recorded"] == {"left open": 2}
+    assert told["judged"]["accepted"] == told["theorems"]["recorded"]
+    run("prove", modules / "Coins" / "Squares.lean")
+    text = (
         "module\n\npublic import Coins.Squares\n\n"
         "theorem t (n : Nat) : Sums.odds n ≤ Sums.odds (n + 1) := Sums.odds_le_odds_succ n\n"
     )
-    (verdict,) = verdicts(coins, "Module.lean", module, 1)["theorems"]
+    (verdict,) = verdicts(modules, "Module.lean", text, 1)["theorems"]
+    assert "sorry" in verdict["reason"]
+    # Nothing says how `twice` is defined.
+    (modules / "Coins" / "Hidden.lean").write_text(
+        "module\n\npublic section\n\ndef twice (n : Nat) : Nat := n + n\n"
+    )
+    subprocess.run(["lake", "build", "Coins.Hidden"], cwd=modules, check=True, timeout=SECONDS)
+    user = modules / "Coins" / "User.lean"
+    user.write_text("module\n\nimport Coins.Hidden\n\ntheorem t : twice 2 = 4 := by sorry\n")
+    run("prove", user, "--nodes", 10, code=1)
+    user.write_text("import Coins.Hidden\n\ntheorem t : twice 2 = 4 := by sorry\n")
+    run("prove", user, "--nodes", 10)
+
+
+def test_a_proof_by_a_lemma_that_is_open_is_refused(coins: Path) -> None:
+    plain = "import Coins.Basic\n\ntheorem t (c : Coin) : c.value ≠ 0 := c.value_ne_zero\n"
+    (verdict,) = verdicts(coins, "Plain.lean", plain, 1)["theorems"]
     assert "sorry" in verdict["reason"]
     honest = "import Coins.Basic\n\ntheorem t (c : Coin) : 0 < c.value := c.value_pos\n"
     (verdict,) = verdicts(coins, "Honest.lean", honest, 0)["theorems"]
