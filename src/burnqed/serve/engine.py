@@ -45,7 +45,7 @@ Number = TypeVar("Number", int, float)
 
 # What a request may take besides its search: its text is compiled, and its proof judged.
 BESIDES_SEARCH = 60.0
-_PROBE = "True"
+_PROBE, _PROBE_SECONDS = "True", 120.0
 
 
 class Engine:
@@ -66,7 +66,9 @@ class Engine:
         """Start the Leans, and prove something with them: what is open works."""
         await self._prover.__aenter__()
         try:
-            found = await self._prover.prove_async(_PROBE)
+            # However little a request may take: the first search of a Lean is slow.
+            budget = replace(self._prover.parts.budget, seconds=_PROBE_SECONDS)
+            found = await self._prover.prove_async(_PROBE, budget=budget)
             if not isinstance(found, Proved):
                 raise InfrastructureError(
                     f"the prover does not even prove {_PROBE}: {found.said}",
