@@ -194,7 +194,7 @@ class Load:
 async def test_an_hours_worth_of_requests_while_leans_are_killed() -> None:
     """No answer is wrong, no Lean is left over, and the server's memory is bounded."""
     chance = random.Random(0)
-    with many_files(), serving("--workers", "2", "--queue", "16", "--seconds", "5") as (process, url):
+    with many_files(), serving("--workers", "2", "--queue", "16", "--seconds", "20") as (process, url):
         limits = httpx.Limits(max_connections=None)
         async with httpx.AsyncClient(timeout=120, limits=limits, trust_env=False) as client:
             load = Load(url, client)

@@ -354,7 +354,13 @@ abbrev fed : IO.Process.StdioConfig := { pipes with stdin := .null }
 
 @[noinline] def ended (child : IO.Process.Child fed) : IO (Option UInt32) := child.tryWait
 
-@[noinline] def endIt (child : IO.Process.Child fed) : IO Unit := child.kill
+/-- Ends a process and all of its group. `Child.kill` would do, but `takeStdin` forgets the group (Lean
+4.27), and the Leans of burn-qed would go on for a while. -/
+@[noinline] def endIt (child : IO.Process.Child fed) : IO Unit := do
+  let quiet : IO.Process.StdioConfig := { stdin := .null, stdout := .null, stderr := .null }
+  let words := #["-c", "kill -s TERM -- -" ++ toString child.pid]
+  let killer ← IO.Process.spawn { quiet with cmd := "sh", args := words }
+  let _ ← killer.wait
 
 /-- The exit code of a process. It is ended when Lean no longer wants to know, as after an edit. -/
 partial def waited (child : IO.Process.Child fed) : TacticM UInt32 := do
