@@ -67,9 +67,14 @@ def machine(tmp_path: Path) -> dict[str, str]:
     }
 
 
-def prove(machine: dict[str, str], *more: str) -> subprocess.CompletedProcess[str]:
+STATEMENT = "∀ a b : Nat, a + b = b + a"
+
+
+def prove(
+    machine: dict[str, str], *more: str, statement: str = STATEMENT
+) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [BURN_QED, "prove", "∀ a b : Nat, a + b = b + a", "--toolchain", "pantograph", *more],
+        [BURN_QED, "prove", statement, "--toolchain", "pantograph", *more],
         capture_output=True, text=True, timeout=240, check=False, env=machine,
     )  # fmt: skip
 
@@ -91,3 +96,8 @@ def test_a_proof_of_it_is_judged_by_a_lean_beside_it(machine: dict[str, str], tm
     assert out.returncode == 0, out
     assert out.stdout.startswith("theorem qed_goal : ∀ a b : Nat, a + b = b + a := by\n  ")
     assert "proved" in out.stderr
+    out = prove(
+        machine, "--policy", "portfolio", "--workers", "1", statement="theorem t (n : Nat) : n = n"
+    )
+    assert out.returncode == 3
+    assert "t: this REPL starts no proof from a text, only from a bare proposition" in out.stderr

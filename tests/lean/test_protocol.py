@@ -299,6 +299,13 @@ def test_facts_of_a_goal() -> None:
             protocol.read_step(DONE | {"goals": [goal | {"proposition": wrong}]})
 
 
+def test_a_repl_that_starts_no_text_is_told_apart_from_a_wrong_statement() -> None:
+    with pytest.raises(RequestRefused, match="only from a bare proposition") as refused:
+        protocol.read_start({"error": "command", "desc": "Unknown command"}, "t")
+    assert (refused.value.kind, refused.value.desc) == ("command", "Unknown command")
+    assert "--toolchain pantograph" in refused.value.hint
+
+
 def test_start_with_and_without_goals() -> None:
     assert protocol.read_start({"stateId": 0, "root": "r"}, "a").goals is None
     started = protocol.read_start({"stateId": 0, "root": "r", "goals": [GOAL]}, "a")

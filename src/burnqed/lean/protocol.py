@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from msgspec import UNSET, UnsetType
 
-from burnqed.core.errors import StatementError
+from burnqed.core.errors import RequestRefused, StatementError
 from burnqed.core.facts import Facts, Known
 from burnqed.core.types import (
     Certificate,
@@ -86,6 +86,13 @@ class StepReply:
 
 def read_start(reply: Reply, name: str) -> StartReply:
     """The first state of the theorem called `name`. Raises `StatementError`."""
+    if reply.get("error") == "command":
+        raise RequestRefused(
+            f"{name}: this REPL starts no proof from a text, only from a bare proposition",
+            hint="Pantograph's own REPL is one of those: leave out --toolchain pantograph",
+            kind="command",
+            desc=str(reply.get("desc", "")),
+        )
     if "error" in reply and reply["error"] not in _TROUBLE:
         raise StatementError(f"{name}: {reply.get('desc', '')}")
     started = replies.read(reply, replies.Started)
