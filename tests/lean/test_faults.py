@@ -227,7 +227,7 @@ class TestLean:
         async with Pool(lean_launch, 1, short) as pool, open_session(pool) as session:
             state = await session.start(LONG)
             began = time.monotonic()
-            # The kernel knows no heartbeats: nothing but the wall clock stops it.
+            # The kernel counts nothing inside one computation with large numbers.
             outcome = await session.apply(state, "decide +kernel")
             assert outcome == TimedOut(limit, deterministic=False)
             assert time.monotonic() - began < limit + 10

@@ -168,6 +168,33 @@ async def test_a_budget_for_each_tactic(lean_pool: Pool) -> None:
         assert isinstance(await session.apply(await session.start(goal), slow), Closed)
 
 
+async def test_the_kernel_has_the_same_budget(lean_pool: Pool) -> None:
+    goal = Theorem("t", Proposition("∀ n : Nat, n < 400 → n * n < 160000"))
+    small = Theorem("t", Proposition("∀ n : Nat, n < 20 → n * n < 400"))
+    async with open_session(lean_pool) as session:
+        state, other = await session.start(goal), await session.start(small)
+        many = ["decide +kernel", "skip; decide +kernel", "decide +kernel; skip"]
+        for outcome in await session.apply_batch(state, many, heartbeats=100):
+            assert isinstance(outcome, TimedOut)
+            assert outcome.deterministic
+            assert outcome.cost is not None
+            assert 100 <= (outcome.cost.heartbeats or 0) < 450, "it was stopped long before its end"
+        # What this process did before is no part of it.
+        again = await session.apply_batch(other, many[:2], heartbeats=100)
+        assert [type(outcome) for outcome in again] == [Closed, Closed]
+        assert isinstance(await session.apply(state, "decide +kernel"), Closed)
+
+
+async def test_a_failure_is_told_without_traces(lean_pool: Pool) -> None:
+    async with open_session(lean_pool) as session:
+        state = await session.start(Theorem("t", Proposition("∀ a b : Nat, a + b = a * b")))
+        (outcome,) = await session.apply_batch(state, ["grind"])
+        assert isinstance(outcome, Rejected)
+        assert "`grind` failed" in outcome.error
+        assert "⊢ False" in outcome.error
+        assert "[grind]" not in outcome.error
+
+
 async def test_a_theorem_with_binders(lean_pool: Pool) -> None:
     source = "theorem t (p q : Prop) (h : p ∧ q) : q ∧ p := by sorry"
     async with open_session(lean_pool) as session:

@@ -427,13 +427,22 @@ structure Ran (α : Type) where
 /-- Options of every run: one thread, and what the scope set. -/
 def runOptions (sc : Scope) : Options := sc.opts.setBool `Elab.async false
 
+/-- Counts heartbeats from `n` on, in allocations. Lean's elaborator counts from where a run began. Its kernel, and what prints
+a message, take their limit from the options, and compare it with all that this thread has counted. So the count begins anew
+with each run, each command and each declaration that the kernel is given. -/
+@[noinline] def countFrom (n : Nat) : IO Unit := IO.setNumHeartbeats n
+
+def countAnew : IO Unit := countFrom 0
+
 /-- Runs `x` on the environment and metavariables of `g`, with a heartbeat budget of its own.
 `source` is the text that messages point into. `errToSorry` is off: an elaboration error is a failure,
 never a `sorry`. Unification is as generous as in a file, whose commands Lean elaborates in this context. -/
 @[noinline] def runTerm {α : Type} (cfg : Config) (g : GState) (x : TermElabM α) (source : String := "") : IO (Ran α) := do
+  countAnew
   let hb ← IO.getNumHeartbeats
   let ctx : Core.Context := {
-    fileName := "<Pantograph>", fileMap := FileMap.ofString source, options := runOptions g.scope,
+    fileName := "<Pantograph>", fileMap := FileMap.ofString source,
+    options := (runOptions g.scope).setNat `maxHeartbeats cfg.maxHeartbeats,
     currNamespace := g.scope.ns, openDecls := g.scope.opened, maxRecDepth := cfg.maxRecDepth,
     initHeartbeats := hb, maxHeartbeats := cfg.maxHeartbeats * 1000 }
   let cref ← IO.mkRef ({ env := g.env, ngen := g.ngen, auxDeclNGen := g.auxNGen, nextMacroScope := g.macroScope } : Core.State)
@@ -452,9 +461,21 @@ def GState.after {α : Type} (g : GState) (r : Ran α) (goals : List MVarId) : G
 
 @[noinline] def exceptionText (e : Exception) : IO String := e.toMessageData.toString
 
+/-- A message without what was traced. Of a failed `grind` that is most of the text, and a third of its time. -/
+partial def untraced : MessageData → MessageData
+  | .compose a b => .compose (untraced a) (untraced b)
+  | .nest n m => .nest n (untraced m)
+  | .group m => .group (untraced m)
+  | .tagged n m => .tagged n (untraced m)
+  | .withContext c m => .withContext c (untraced m)
+  | .withNamingContext c m => .withNamingContext c (untraced m)
+  | .trace .. => .ofFormat .nil
+  | m => m
+
 /-- The text of an exception that a run ended with. Some (budget errors) come without a context of their own. -/
-@[noinline] def ranText {α : Type} (r : Ran α) (e : Exception) : IO String :=
-  (MessageData.withContext { env := r.core.env, mctx := r.meta'.mctx, lctx := {}, opts := {} } e.toMessageData).toString
+@[noinline] def ranText {α : Type} (r : Ran α) (e : Exception) (brief : Bool := false) : IO String :=
+  let said := e.toMessageData
+  (MessageData.withContext { env := r.core.env, mctx := r.meta'.mctx, lctx := {}, opts := {} } (if brief then untraced said else said)).toString
 
 /-- The value of a run, or its exception as a fault. -/
 def okOr {α : Type} (kind : String) (r : Ran α) : M α := do
@@ -494,15 +515,20 @@ def jmessages (ms : List Message) : IO (Array Json) := do
 /-- What a run logged. The log may have moved from `unreported` to `reported` on the way. -/
 @[noinline] def logged (l : MessageLog) : List Message := app (Walk.parray l.reported) (Walk.parray l.unreported)
 
-/-- An exception as an error message, at the place it points to. -/
-@[noinline] def exceptionMessage {α : Type} (source : String) (r : Ran α) (e : Exception) : IO Json := do
-  let text ← ranText r e
+/-- As Lean says it of its elaborator, of whatever ran out of heartbeats: its kernel, say. -/
+def spentText (limit : Nat) : String := "(deterministic) timeout, maximum number of heartbeats (" ++ Nat.repr limit ++ ") has been reached"
+
+/-- An exception as an error message with this text, at the place it points to. -/
+def textMessage (source : String) (e : Exception) (text : String) : Json :=
   let fm := FileMap.ofString source
   let ref := e.getRef
   let pos := match ref.getPos? with | some p => fm.toPosition p | none => ⟨1, 0⟩
   let endPos := match ref.getTailPos? with | some p => jpos (fm.toPosition p) | none => .null
-  return Json.mkObj [
+  Json.mkObj [
     ("fileName", .str "<Pantograph>"), ("pos", jpos pos), ("endPos", endPos), ("keepFullRange", .bool false),
     ("severity", .str "error"), ("isSilent", .bool false), ("caption", .str ""), ("data", .str text), ("kind", .str "[anonymous]")]
+
+@[noinline] def exceptionMessage {α : Type} (source : String) (r : Ran α) (e : Exception) (brief : Bool := false) : IO Json := do
+  return textMessage source e (← ranText r e brief)
 
 end Repl

@@ -124,6 +124,7 @@ partial def replay (r : Replay) (n : Name) : IO Replay := do
         let why := (whyNot r b).getD "not accepted"
         return failWith r n ("needs " ++ nameStr b ++ ": " ++ why)
       | none =>
+        countAnew
         match kernelAdd r.env r.heartbeats d with
         | .ok env => return { r with env := env }
         | .error e => return failWith r n (← kernelText e)
@@ -289,6 +290,7 @@ def qedCertify (r : Ref) (j : Json) : M Json := do
   | none =>
     let d := if prop then Declaration.thmDecl { name := certificateName, levelParams := st.levels, type := type, value := value }
       else Declaration.defnDecl { name := certificateName, levelParams := st.levels, type := type, value := value, hints := .opaque, safety := .safe }
+    countAnew
     match kernelAdd rep.env rep.heartbeats d with
     | .error e => finish false (← kernelText e)
     | .ok _ => if hasName basis.axioms ``sorryAx then finish false "the proof contains sorry" else finish true ""

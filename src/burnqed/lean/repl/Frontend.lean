@@ -80,6 +80,7 @@ partial def commands (ictx : Parser.InputContext) (ps : Parser.ModuleParserState
     ref.set after
     return ← commands ictx ps' ref (piece :: acc) gate undo dirty instead tell
   | none => pure ()
+  countAnew
   let hb ← IO.getNumHeartbeats
   ref.set { st with messages := {}, infoState := { st.infoState with trees := {} } }
   let ctx : Command.Context := { fileName := ictx.fileName, fileMap := ictx.fileMap, cmdPos := start, snap? := none, cancelTk? := none }

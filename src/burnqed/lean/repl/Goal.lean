@@ -615,6 +615,13 @@ partial def usedNames (env : Environment) (todo : List Name) (seen acc : NameSet
   let constants ← if site.constants then do pure (some (usedNames env (← constsIn parents {} []) {} {})) else pure none
   return { fragments := fs, goals := after, parents := parents, taint := t, leak := leak, rootOpen := rootOpen, hasHoles := hasHoles, constants := constants }
 
+/-- What a message may take to be printed, in thousands of allocations: one of `decide` computes again why it failed. -/
+def printing : Nat := 200
+
+/-- Leaves no more than that of a run's heartbeats to the messages that tell of its failure. -/
+def leaveToPrint (cfg : Config) (spent : Nat) : IO Unit := do
+  if cfg.maxHeartbeats > spent + printing then countFrom ((cfg.maxHeartbeats - printing) * 1000)
+
 /-- Applies a step to a state: the reply, and the new state where there is one. -/
 def applyStep (cfg : Config) (st : GState) (site : Site) (step : Step) (source : String) :
     IO (Option GState × List (String × Json)) := do
@@ -628,10 +635,13 @@ def applyStep (cfg : Config) (st : GState) (site : Site) (step : Step) (source :
       [("messages", .arr ms), ("hasSorry", .bool false), ("hasUnsafe", .bool false), hb]
     match r.val with
     | .error e =>
+      if cfg.maxHeartbeats != 0 && r.heartbeats ≥ cfg.maxHeartbeats then
+        return (none, failed #[textMessage source e (spentText cfg.maxHeartbeats)])
+      leaveToPrint cfg r.heartbeats
       -- an internal exception only says that the errors are in the log already
       let first ← match e with
-        | .internal .. => if some? isError log then pure #[] else do pure #[← exceptionMessage source r e]
-        | _ => do pure #[← exceptionMessage source r e]
+        | .internal .. => if some? isError log then pure #[] else do pure #[← exceptionMessage source r e site.part]
+        | _ => do pure #[← exceptionMessage source r e site.part]
       return (none, failed (pushAll (← jmessages log).toList first))
     | .ok done =>
       let ms ← jmessages log

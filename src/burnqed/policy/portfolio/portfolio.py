@@ -18,6 +18,7 @@ from burnqed.policy.portfolio import (
     witnesses,
 )
 from burnqed.policy.portfolio.reading import Reading
+from burnqed.policy.portfolio.sizes import has_large_power
 
 RULES: tuple[Callable[[Reading], Iterable[Rated]], ...] = (
     automation.closers,
@@ -70,11 +71,13 @@ class Portfolio:
 def rate(goal: Goal, tactics: Set[str] = frozenset()) -> list[Rated]:
     """Every tactic that some rule has for this goal, with its log-weight.
 
-    Those that would say a name that Lean prints with a dagger are left out: nobody can say it.
+    Those that would say a name that Lean prints with a dagger are left out: nobody can say it. So is
+    what the kernel would not come to the end of.
     """
     reading = Reading(goal)
     found = [rated for rule in RULES for rated in rule(reading)]
     if tactics:
         more = (rated for rule in mathlib.RULES for rated in rule(reading))
         found += [rated for rated in more if tactics >= set(mathlib_tactics(rated[0]))]
-    return [rated for rated in found if "✝" not in rated[0]]
+    unfit = ("✝", "+kernel") if has_large_power(reading.all_text) else ("✝",)
+    return [rated for rated in found if not any(word in rated[0] for word in unfit)]
