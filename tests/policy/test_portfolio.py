@@ -185,7 +185,31 @@ CASES = {
         "(f : Nat → Nat → Nat) (h : ∀ a b, f a b ≤ f b a) (x y : Nat) : f x y = f y x",
         r"^have hi0(.*\n)+grind"
     ),
+    "a function put in": case(
+        "(f : Nat → Nat) (h : ∀ n, f n = 2 * n) (k : ∀ n, f n < 9 → n < 5) (m : Nat) : f m = m + m",
+        r"^simp only \[h\] at k ⊢$", "m : Nat\nk : ∀ (n : Nat), 2 * n < 9 → n < 5\n⊢ 2 * m"
+    ),
+    "a predicate put in": case(
+        "(S : Nat → Nat → Prop) (h : ∀ a b, S a b ↔ a < b + 2) (k : ¬S 5 3) (n : Nat) : S n n",
+        r"^simp only \[h\] at k ⊢$", "⊢ n < n + 2"
+    ),
     # numbers
+    "all that is smaller": case(
+        "(t k : Nat) (hk : t < k) (h : Nat.lcm t 6 = 24) : 8 ≤ t", r"^refine Decidable.*\+kernel$"
+    ),
+    "a sum for a difference": case(
+        "(n : Nat) (u : Nat → Nat) (h : u n + 1 = 3 ^ n) : u n = 3 ^ n - 1",
+        r"^refine Nat.eq_sub_of_add_eq", "⊢ u n + 1 = 3 ^ n"
+    ),
+    "a least element": case(
+        "(u : Nat) (h : (0 < u ∧ 9 * u % 50 = 22) ∧ ∀ x, 0 < x ∧ 9 * x % 50 = 22 → u ≤ x) : u = 8",
+        r"^have hu0 := h\.2 8\n"
+    ),
+    "the least but one": case(
+        "(u v : Nat) (hu : u = 8) (h : (0 < v ∧ 9 * v % 50 = 22) ∧ v ≠ u) "
+        "(k : ∀ x, (0 < x ∧ 9 * x % 50 = 22) ∧ x ≠ u → v ≤ x) : v = 58",
+        r"^have hu0 := k 8\n(.*\n)*have hu1 := k 58"
+    ),
     "a range": case("(n : Nat) (h : n < 5) : n * n * n < 65", r"^rcases \(by omega : n = 0 ∨ .* <;> "),
     "a longer range": case(
         "(n : Nat) (h : n < 24) (e : n * n = 361) : n = 19", r"^have hk : n ∈ \[0, "
@@ -245,6 +269,35 @@ CASES = {
         r"^obtain ⟨q, rfl \| rfl⟩", "⊢ 4 ^ (2 * q + 1) % 5 = 1"
     ),
     "powers of two": case("(n : Nat) : n + 1 ≤ 2 ^ n", r"lt_two_pow_self"),
+    # recurrences, and powers
+    "powers by their remainders": case("(n : Nat) : ¬5 ∣ 3 ^ n + 5 * n", r"^have hp0 \(i : Nat\)"),
+    "what a power says of its exponent": case(
+        "(n : Nat) (h : 9 ∣ 4 ^ n - 1) : 3 ∣ n", r"^have hp0 \(i : Nat\)"
+    ),
+    "a recurrence, term by term": case(
+        "(f : Nat → Nat) (h₀ : f 0 = 1) (h : ∀ n, f (n + 1) = 2 * f n + 3) : f 10 = 4093",
+        r"^have ht1 : f 1 = 5"
+    ),
+    "a recurrence of rationals, term by term": case(
+        "(f : Nat → Rat) (h₀ : f 1 = 1) (h : ∀ n ≥ 1, f (n + 1) = 1 / (1 + f n)) : f 8 = 21 / 34",
+        r"^have ht2 : f 2 = \(1 / 2\)"
+    ),
+    "a recurrence that comes round": case(
+        "(x : Nat → Int) (h₁ : x 1 = 3) (h₂ : x 2 = 5) (h : ∀ n ≥ 3, x n = x (n - 1) - x (n - 2)) : "
+        "x 100 + x 2024 = 2",
+        r"^have ho : .*have hc1 : x 2024 = 5"
+    ),
+    "a recurrence of rationals that comes round": case(
+        "(t : Nat → Rat) (h₁ : t 0 = 2) (h₂ : t 1 = 3) (h : ∀ n, t (n + 2) = (1 + t (n + 1)) / t n) : "
+        "t 1002 = 2",
+        r"^have ho : "
+    ),
+    "remainders that come round": case(
+        "(a b : Nat) (t : Nat → Nat) (h₀ : t 0 = 0) (h₁ : t 1 = 1) "
+        "(h : ∀ n > 1, t n = t (n - 2) + t (n - 1)) (k : a % 8 = 3) (l : b % 16 = 7 % 16) : "
+        "(t a + t b) % 3 = 0",
+        r"ho : .* % 3 = a0"
+    ),
     "an exponent": case("(k : Nat) (h : 2 ^ k = 32) : k = 5", r"^have he0", "he0 : k < 6"),
     "the exponent of a factor": case(
         "(m k : Nat) (h : m * 3 ^ k = 54) : k ≤ 3", r"^have he0", "he0 : k < 4"
@@ -322,6 +375,9 @@ CORPUS = [
     "theorem t (h : (∃ x y, x + y = 3 ∧ x < y) ∧ ∃ x : Nat, x < 3 ∨ x > 9) (k : ∃ x ≤ 3, x = 2) : True",
     "theorem t (x y : Int) (h : x * y = -12) (k : -5 ≤ x ∧ x ≤ 5) (l : 0 < y) : x ^ 2 % 4 ≠ 3",
     "theorem t (x y : Rat) (h : x + y = 3) (k : x / y = 1) : x * 2 = 3",
+    "theorem t (f : Nat → Rat) (h : f 0 = 0) (k : ∀ n, f (n + 1) = 1 / f n) : f 9 + f 900 = 0",
+    "theorem t (f g : Nat → Nat) (h : f 0 = 1) (k : ∀ n, f (n + 1) = g n) (l : ∀ n, g n = f n) : f 9=1",
+    "theorem t (n : Nat) (h : ∀ x, x < 3 → n ≤ x) (k : ∀ x, n ≤ x) : 3 ^ (n * n) % 7 = 1 ^ n",
     "theorem t (n : Nat) (h : 2 ^ n * 3 ^ (2 * n + 1) % 7 = 1) (k : n ∣ 36) : n % 3 = 0",
     "theorem t (a : Array Nat) (i : Nat) (h : i < a.size) : a[i]'h = a[i] + 0",
     'theorem t (c : Char) (s : String) : s.push c ≠ "" ∧ c.toNat = c.1.toNat',

@@ -22,8 +22,16 @@ def test_large(text: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["5 ^ 2005 % 100 = 25", "2 ^ n + 2 ^ (2 * n + 1)", "n ^ 2", "2 ^ 2 ^ 4", "x₁ ^ 3 = 4 ^ (2 + 3)", "a ^ b ^ c",
-     "f 3 ^ 2 = 1", "(x + y) ^ 2"],
-)  # fmt: skip
+    [
+        "5 ^ 2005 % 100 = 25",
+        "2 ^ n + 2 ^ (2 * n + 1)",
+        "n ^ 2",
+        "2 ^ 2 ^ 4",
+        "x₁ ^ 3 = 4 ^ (2 + 3)",
+        "a ^ b ^ c",
+        "f 3 ^ 2 = 1",
+        "(x + y) ^ 2",
+    ],
+)
 def test_not_large(text: str) -> None:
     assert not has_large_power(text)

@@ -2,8 +2,8 @@
 
 A statement is called false only if the kernel accepted a proof of the negation of all of it, with the
 usual axioms only. The session's heartbeats limit each tactic, and a time limits the whole. If nothing
-is found, nothing is known. A computation with large numbers counts no heartbeats (`3 ^ 16000000`): if one still runs
-after twice the time, it is stopped with its process.
+is found, nothing is known. A computation with large numbers counts no heartbeats (`3 ^ 16000000`): if
+one still runs after twice the time, it is stopped with its process.
 """
 
 from __future__ import annotations

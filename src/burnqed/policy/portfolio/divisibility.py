@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from math import gcd
+from math import gcd, lcm, prod
 
 from burnqed.policy.candidates import Rated
 from burnqed.policy.portfolio.numbers import among, is_used, numbers_of
 from burnqed.policy.portfolio.reading import Reading, is_numeral
 
 _MOST_RESIDUES = 13
+_MOST_REMAINDERS = 24  # of exponents, all together
 _NAT_MOD = "Nat.pow_succ, Nat.pow_mod, Nat.mul_mod, Nat.add_mod"
 _INT_MOD = "Int.pow_succ, Int.mul_emod, Int.add_emod, Int.sub_emod"
 _POWER = re.compile(r"(?<![\w.^*])(\d{1,18}) \^ (\w[\w₀-₉']*|\([^()]*\))")
@@ -97,9 +98,9 @@ def residues(r: Reading) -> Iterator[Rated]:
     """A variable modulo a small number, as cases for which `simp` computes."""
     if r.target.startswith("∀") or not re.search(r"%|∣", r.all_text):
         return
-    moduli = [m for m in _moduli(r) if 2 <= m <= _MOST_RESIDUES] or [2, 3]
+    small = [m for m in moduli(r.all_text) if m <= _MOST_RESIDUES] or [2, 3]
     for i, v in enumerate([v for v in numbers_of(r) if v.head in ("Nat", "Int") and is_used(r, v)][:3]):
-        for j, m in enumerate(moduli[:3]):
+        for j, m in enumerate(small[:3]):
             lower = 0.3 * i + 0.3 * j
             h = r.fresh("hr")
             cases = " ∨ ".join(f"{v.name} % {m} = {k}" for k in range(m))
@@ -125,8 +126,8 @@ def powers(r: Reading) -> Iterator[Rated]:
     named: list[str] = []
     for base_text, exponent in dict.fromkeys(_POWER.findall(r.all_text)):
         base = int(base_text)
-        for modulus in _moduli(r)[:2]:
-            period = _period(base, modulus)
+        for modulus in moduli(r.all_text)[:2]:
+            period = order(base, modulus)
             if period is None or period > 12:
                 continue
             if exponent in nats:
@@ -161,14 +162,61 @@ def powers(r: Reading) -> Iterator[Rated]:
         yield "\n".join([*hints, "simp_all [Nat.pow_succ]", "omega"]), -2.6
 
 
-def _moduli(r: Reading) -> list[int]:
-    found = re.findall(r"% (\d{1,4})\b", r.all_text)
-    found += re.findall(r"(?<![\w.])(\d{1,4}) ∣", r.all_text)
+def remainders(r: Reading) -> Iterator[Rated]:
+    """Powers modulo what is divided by, by the remainder of their exponents."""
+    if r.shape.kind in ("forall", "implies", "exists"):
+        return
+    names = {v.name for v in r.of_type("Nat")}
+    orders: dict[str, dict[tuple[int, int], int]] = {}  # by exponent, of (base, modulus)
+    for base_text, exponent in dict.fromkeys(_POWER.findall(r.all_text)):
+        if any(r.mentions(name, exponent) for name in names):
+            for modulus in moduli(r.all_text)[:3]:
+                found = order(int(base_text), modulus)
+                if found is not None:
+                    orders.setdefault(exponent, {})[int(base_text), modulus] = found
+    periods = {exponent: lcm(*own.values()) for exponent, own in orders.items()}
+    if not orders or prod(periods.values()) > _MOST_REMAINDERS:
+        return
+    facts: list[str] = []
+    splits: list[str] = []
+    named: list[str] = []
+    for exponent, of in orders.items():
+        own: list[str] = []
+        for base, modulus in of:
+            own.append(r.fresh(f"hp{len(facts)}"))
+            facts.append(_power_cycle(base, modulus, periods[exponent], own[-1], exponent))
+        h = r.fresh(f"hr{len(splits)}")
+        cases = " ∨ ".join(f"{exponent} % {periods[exponent]} = {k}" for k in range(periods[exponent]))
+        pattern = " | ".join([h] * periods[exponent])
+        splits.append(f"rcases (by omega : {cases}) with {pattern} <;> rw [{h}] at {' '.join(own)}")
+        # Named, since linear arithmetic has ideas of its own about powers of two.
+        for base in dict.fromkeys(base for base, _ in of):
+            named.append(f"generalize {base} ^ {exponent} = {r.fresh(f'p{len(named)}')} at *")
+    yield "\n".join([*facts, " <;> ".join([*splits, *named, "omega"])]), -0.8
+
+
+def _power_cycle(base: int, modulus: int, period: int, fact: str, exponent: str) -> str:
+    return (
+        f"have {fact} (i : Nat) : {base} ^ i % {modulus} = {base} ^ (i % {period}) % {modulus} :="
+        " by\n"
+        f"  have h : {base} ^ i = ({base} ^ {period}) ^ (i / {period}) * {base} ^ (i % {period})"
+        " := by\n"
+        "    rw [← Nat.pow_mul, ← Nat.pow_add, Nat.div_add_mod]\n"
+        f"  rw [h, Nat.mul_mod, Nat.pow_mod ({base} ^ {period}) (i / {period}) {modulus}]\n"
+        "  simp\n"
+        f"replace {fact} := {fact} {exponent}"
+    )
+
+
+def moduli(text: str) -> list[int]:
+    """Numbers that something is divided by, as remainder or divisor."""
+    found = re.findall(r"% (\d{1,4})\b", text)
+    found += re.findall(r"(?<![\w.])(\d{1,4}) ∣", text)
     return list(dict.fromkeys(int(m) for m in found if 2 <= int(m) <= 1000))
 
 
-def _period(base: int, modulus: int) -> int | None:
-    """The order of `base` modulo `modulus`."""
+def order(base: int, modulus: int) -> int | None:
+    """The order of `base` modulo `modulus`: after how many steps its powers begin again with 1."""
     if gcd(base, modulus) != 1:
         return None
     power, k = base % modulus, 1

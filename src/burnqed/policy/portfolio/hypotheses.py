@@ -122,6 +122,31 @@ def rewriting(r: Reading) -> Iterator[Rated]:
                 yield f"rw [{name}] at {other}", -3.6 - lower
 
 
+def definitions(r: Reading) -> Iterator[Rated]:
+    """A function or predicate that a hypothesis gives for all arguments, put in wherever it is used."""
+    names = {v.name for v in r.of_type("Function")}
+    given: list[str] = []
+    defined: list[str] = []
+    for name, shape in r.fact_shapes.items():
+        binders, conclusion = premises(shape)
+        if conclusion is None or conclusion.kind not in ("eq", "iff") or not binders:
+            continue
+        arguments = [binder.name or "" for binder in binders]
+        head, *applied = conclusion.left.split(" ")
+        if head in names and applied == arguments and not r.mentions(head, conclusion.right):
+            given.append(name)
+            defined.append(head)
+    places = [
+        name
+        for name, type in r.facts.items()
+        if name not in given and any(r.mentions(head, type) for head in defined)
+    ]
+    if any(r.mentions(head, r.target) for head in defined):
+        places.append("⊢")
+    if places:
+        yield f"simp only [{', '.join(given)}] at {' '.join(places)}", -1.0
+
+
 def _is_variable(r: Reading, shape: Said) -> bool:
     names = {v.name for v in r.variables}
     return shape.left in names or shape.right in names

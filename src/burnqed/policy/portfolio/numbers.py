@@ -95,6 +95,45 @@ def _exhaust(
     yield "\n".join(steps), weight
 
 
+def below(r: Reading) -> Iterator[Rated]:
+    """That a variable is at least a number: all smaller ones tried out by the kernel."""
+    sides = {
+        "le": (0, 0),
+        "ge": (1, 0),
+        "lt": (0, 1),
+        "gt": (1, 1),
+    }  # the place of the number, and what to add
+    if r.shape.kind not in sides:
+        return
+    place, more = sides[r.shape.kind]
+    number, name = (r.shape.left, r.shape.right)[:: -1 if place else 1]
+    variable = next((v for v in r.of_type("Nat") if v.name == name), None)
+    if variable is None or not is_numeral(number) or int(number) + more > _SEARCH_SPACE:
+        return
+    others = [v.name for v in r.variables if v.name != name]
+    about = [fact for fact, type in r.facts.items() if r.mentions(name, type)]
+    unfit = [fact for fact in about if any(r.mentions(other, r.facts[fact]) for other in others)]
+    kept = [fact for fact in about if fact not in unfit]
+    hn = r.fresh("hn")
+    steps = [
+        f"refine Decidable.byContradiction fun {hn} => ?_",
+        f"replace {hn} : {name} < {int(number) + more} := by omega",
+        *([f"clear {' '.join(unfit)}"] if unfit else []),
+        *([f"revert {' '.join(kept)}"] if kept else []),
+        f"revert {hn}",
+        f"revert {name}",
+        "decide +kernel",
+    ]
+    yield "\n".join(steps), -1.2
+
+
+def truncated(r: Reading) -> Iterator[Rated]:
+    """What is equal to a difference of naturals: the sum instead, which can be proved by induction."""
+    difference = r.shape.kind == "eq" and re.search(r" - (\w+|\([^()]*\))$", r.shape.right)
+    if difference and not r.of_type("Int", "Rat"):
+        yield "refine Nat.eq_sub_of_add_eq ?_", -1.4
+
+
 def _width(r: Reading, v: Variable, limit: int) -> int:
     return 2 * limit if v.head == "Int" and not _is_positive(r, v) else limit
 

@@ -1,4 +1,4 @@
-"""What Lean's kernel should not be asked to compute: it counts nothing while it computes with large numbers."""
+"""What Lean's kernel should not be asked to compute: with large numbers it counts no heartbeats."""
 
 from __future__ import annotations
 
