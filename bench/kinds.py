@@ -4,7 +4,8 @@
 
 Kinds are told by the beginnings of names, lemmas by a name with a dot in a tactic. With two runs, what
 the second gains over the first, and by which tactics. Of each run, with which four tactics it begins,
-why tactics failed, as far as messages tell, and on which tactics Lean spent its time.
+why tactics failed, as far as messages tell, what came of them and in how much of Lean's time, and on
+which tactics Lean spent it.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ KINDS = (
 )
 UNKNOWN = re.compile(r"Unknown (identifier|constant) `")
 NO_PATTERN = re.compile(r"^tactic: `@\[grind")
+AT_ONCE = 0.01
 LEMMA = re.compile(r"[A-Z]\w*(\.\w+)+")
 
 
@@ -55,6 +57,36 @@ def first_word(tactic: str) -> str:
 def beginnings(tactics: Iterable[str]) -> str:
     words = Counter(map(first_word, tactics))
     return ", ".join(f"{word} {count}" for word, count in words.most_common())
+
+
+def tell_outcomes(run: Path) -> None:
+    """What came of the tactics, by number and by Lean's time; and what was refused at once."""
+    rows: list[tuple[str, str, str, float]] = []
+    names = ["outcome", "tactic", "error", "lean_seconds"]
+    for batch in iter_steps(every_trajectories(run)[0], columns=names):
+        outcomes, tactics, errors, times = (batch.column(name).to_pylist() for name in names)
+        rows += zip(outcomes, tactics, errors, [seconds or 0.0 for seconds in times], strict=True)
+    kinds = {
+        **{
+            outcome: [row for row in rows if row[0] == outcome]
+            for outcome in sorted({r[0] for r in rows})
+        },
+        "rejected within 10 ms": [r for r in rows if r[0] == "rejected" and r[3] < AT_ONCE],
+        "rejected by a failed grind": [
+            r for r in rows if r[0] == "rejected" and "`grind` failed" in r[2]
+        ],
+        "stopped while the kernel computed": [
+            r for r in rows if r[0] == "timeout" and "+kernel" in r[1]
+        ],
+        "stopped after 30 s": [r for r in rows if r[0] == "timeout" and r[2].endswith(" s")],
+    }
+    all_seconds = max(1e-9, sum(row[3] for row in rows))
+    for kind, found in kinds.items():
+        seconds = sum(row[3] for row in found)
+        print(
+            f"{run}: {kind}: {len(found)} tactics ({len(found) / max(1, len(rows)):.1%}), "
+            f"{seconds:.1f} s ({seconds / all_seconds:.1%})"
+        )
 
 
 def tell_tactics(run: Path) -> None:
@@ -100,6 +132,7 @@ def main() -> None:
         print(f"{run}: within 10 nodes {steps(early)}")
         print(f"{run}: later {steps(late)}")
         tell_tactics(run)
+        tell_outcomes(run)
     if len(runs) == 1:
         return
     first, last = found[0][0], found[-1][0]

@@ -311,6 +311,10 @@ CASES = {
         "(S : List Nat) (hn : S.Nodup) (h : ∀ x, x ∈ S ↔ x ∣ 28) : S.sum = 56",
         r"range 29.*\.Perm.*sum_nat"
     ),
+    "a list of moduli": case(
+        "(S : List Nat) (hn : S.Nodup) (h : ∀ m, m ∈ S ↔ 2 ≤ m ∧ 40 % m = 12 % m) : S.sum = 55",
+        r"mod_eq_of_lt.*sum_nat"
+    ),
     "a list of integers": case(
         "(S : List Int) (hn : S.Nodup) (h : ∀ x, x ∈ S ↔ -3 ≤ x ∧ x ≤ 3) : S.length = 7",
         r"range 8.*\.Perm"

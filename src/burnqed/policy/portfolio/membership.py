@@ -23,7 +23,7 @@ def listings(r: Reading) -> Iterator[Rated]:
             continue
         fact, variable, body = found
         for i, limit in enumerate(_limits(r)):
-            for j, why in enumerate(_reasons(r)):
+            for j, why in enumerate(_reasons(r, variable, body)):
                 yield (
                     _listing(r, v.name, v.type, nodup, fact, variable, body, limit, why),
                     -1.4 - 0.3 * i - 0.3 * j,
@@ -46,8 +46,12 @@ def _limits(r: Reading) -> list[int]:
     return list(dict.fromkeys([n + 1 for n in numerals[::-1][:4]] + [101]))[:4]
 
 
-def _reasons(r: Reading) -> list[str]:
+def _reasons(r: Reading, variable: str, body: str) -> list[str]:
     """Why a number with the property is below the bound."""
+    if re.search(rf"% {re.escape(variable)}(?!\w)", body):
+        # Modulo a larger number each number is itself.
+        small = "simp (disch := omega) only [Nat.mod_eq_of_lt] at h"
+        return [f"refine Decidable.byContradiction fun hc => ?_; {small}; omega"]
     if "∣" in r.all_text:
         return ["have := Nat.le_of_dvd (by decide) h; omega", "omega", "grind [Nat.le_of_dvd]"]
     return ["omega", "grind"]
