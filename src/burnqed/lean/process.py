@@ -32,8 +32,11 @@ from burnqed.core.errors import (
 
 _GUARD = Path(__file__).with_name("guard.py")
 _TICK = 0.25  # seconds between two checks of the memory
+# What the kernel grants beyond the limit: it counts what is asked for, and the limit what is used.
+_BEYOND = 2 * 2**30
 _REAP = 5.0  # seconds to wait for a killed process; one stuck in the kernel may take longer
-_OUT_OF_MEMORY = "out of memory"  # Lean's last words when an allocation fails
+# The last words when an allocation fails: Lean's, C++'s, and those of its numbers.
+_OUT_OF_MEMORY = ("out of memory", "std::bad_alloc", "GNU MP: Cannot allocate memory")
 _TAIL = 8192  # bytes kept of stderr
 _NOISE_LINES, _NOISE_WIDTH = 40, 300  # kept of stdout besides replies
 
@@ -42,14 +45,17 @@ _NOISE_LINES, _NOISE_WIDTH = 40, 300  # kept of stdout besides replies
 class LaunchSpec:
     """The command that starts a REPL. `env` is its whole environment: nothing is inherited.
 
-    For a `sealed` one, the kernel refuses the network and other processes if it can (`guard`). Its
-    command begins with a path.
+    For a `sealed` one, the kernel refuses the network and other processes if it can (`guard`), and
+    unless it `may_write`, every change of a file. Its command begins with a path. For a `bounded` one
+    the kernel refuses memory far beyond its limit, too.
     """
 
     command: tuple[str, ...]
     env: Mapping[str, str]
     cwd: Path | None = None
     sealed: bool = False
+    may_write: bool = True
+    bounded: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +75,12 @@ class Limits:
     noise_bytes: int = 16 * 2**20
 
 
-def guarded(spec: LaunchSpec, stack_kb: int) -> tuple[str, ...]:
+def guarded(spec: LaunchSpec, limits: Limits) -> tuple[str, ...]:
     """The command behind `guard`, so that it ends with this thread."""
     python = (sys.executable, "-I", "-S")
-    how = (str(stack_kb), str(os.getpid()), "sealed" if spec.sealed else "open")
+    seal = "open" if not spec.sealed else "sealed" if spec.may_write else "shut"
+    memory = limits.memory_bytes + _BEYOND if spec.bounded else 0
+    how = (str(limits.stack_kb), str(memory), str(os.getpid()), seal)
     return (*python, str(_GUARD), *how, "--", *spec.command)
 
 
@@ -98,7 +106,7 @@ class LeanProcess:
             # A separate session: a kill reaches all of it, and Ctrl-C at the terminal does not.
             await asyncio.get_running_loop().subprocess_exec(
                 lambda: output,
-                *guarded(spec, limits.stack_kb),
+                *guarded(spec, limits),
                 env=dict(spec.env),
                 cwd=spec.cwd,
                 start_new_session=True,
@@ -332,7 +340,7 @@ class _Output(asyncio.SubprocessProtocol):
         assert self._transport is not None
         said, code = self.diagnostics(), self._transport.get_returncode()
         text = f"Lean died ({_describe(code)}): {_last_line(said)}"
-        if _OUT_OF_MEMORY in text:
+        if any(words in text for words in _OUT_OF_MEMORY):
             self.fail(LeanMemoryExceeded(text, diagnostics=said))
         self.fail(LeanDied(text, diagnostics=said, returncode=code))
         self._transport.close()

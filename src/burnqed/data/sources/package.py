@@ -60,7 +60,7 @@ def _run(package: Package, command: list[str], scratch: str) -> None:
     spec = LaunchSpec(tuple(command), {})
     try:
         done = subprocess.run(
-            guarded(spec, Limits().stack_kb),  # a pip that nobody waits for would write on
+            guarded(spec, Limits()),  # a pip that nobody waits for would write on
             capture_output=True, text=True, timeout=_SECONDS, check=False,
             env={**os.environ, "TMPDIR": scratch},
         )  # fmt: skip

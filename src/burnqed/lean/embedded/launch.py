@@ -62,4 +62,4 @@ def boot_spec(
 
 def _once(spec: LaunchSpec) -> LaunchSpec:
     """The command under the guard, for anything but a worker."""
-    return LaunchSpec(process.guarded(spec, Limits().stack_kb), spec.env, spec.cwd)
+    return LaunchSpec(process.guarded(spec, Limits()), spec.env, spec.cwd)

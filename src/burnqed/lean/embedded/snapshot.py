@@ -29,6 +29,8 @@ from burnqed.lean.process import LaunchSpec
 from burnqed.lean.statement import is_module_name
 
 BOOT_SECONDS = 600.0
+# For our own REPL and for whole libraries: a minute of work, and on a busy machine many.
+WHOLE_SECONDS = 3600.0
 WHOLE = frozenset({"Init", "Std", "Lean"})
 KEPT, KEPT_OTHERS = 6, 2  # kept: of whole libraries, and of other lists of modules; those used last
 KEPT_CODES = 6  # a finished snapshot does not need the code, but the next one does
@@ -128,8 +130,8 @@ def _make(installation: Installation, path: Path, wanted: Wanted, progress: Prog
     code = _ensure_code(installation, progress)
     said = " ".join((*wanted.modules, *wanted.options))
     progress.stage(f"starting Lean once ({said})")
-    # Whole libraries are part of the installation; other lists of modules have a time limit.
-    seconds = BOOT_SECONDS if wanted.is_whole else wanted.seconds
+    # Whole libraries are part of the installation; other lists of modules have a limit of their own.
+    seconds = WHOLE_SECONDS if wanted.is_whole else wanted.seconds
     scratch = path.with_suffix(".new")
     _run(boot_spec(installation, scratch, code, wanted.arguments), path, seconds, f"start with {said}")
 
@@ -144,7 +146,7 @@ def _ensure_code(installation: Installation, progress: Progress) -> Path:
             source, scratch = path.with_suffix(".lean"), path.with_suffix(".new")
             source.write_text(repl.packing(), encoding="utf-8")
             try:
-                _run(pack_spec(installation, scratch, source), path, BOOT_SECONDS, "compile the REPL")
+                _run(pack_spec(installation, scratch, source), path, WHOLE_SECONDS, "compile the REPL")
             finally:
                 source.unlink(missing_ok=True)
         os.utime(path.with_suffix(".json"))
