@@ -1,13 +1,14 @@
 # Two commands: `make demo` proves theorems with real Lean, `make test` passes the tests.
 # Both set up .venv first and leave .venv/bin/burn-qed; what needs a model, and the tests, want torch too.
-# docs/testing.md says what the lanes `check`, `test` and `soak` have in them, and how long they take.
+# docs/testing.md says what the lanes `check`, `test` and `soak` have in them, and how long they take;
+# `make native` has those of their tests that a native Lean can do, where there is one.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo check test soak style quick fetched bench clean
+.PHONY: demo check test soak native style quick fetched bench clean
 
 demo: $(BIN)/burn-qed
 	$(BIN)/burn-qed lean install
@@ -31,6 +32,9 @@ test: $(VENV)/dev
 # What takes long.
 soak: $(VENV)/dev fetched
 	$(PYTEST) --lane soak
+
+native: $(VENV)/dev
+	$(PYTEST) --toolchain native
 
 style: $(VENV)/dev
 	$(BIN)/ruff check .

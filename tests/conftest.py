@@ -8,28 +8,19 @@ from collections.abc import AsyncIterator
 import pytest
 from hypothesis import settings
 
-from burnqed.lean.embedded.progress import Silent
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
-from burnqed.lean.toolchain import Toolchain, embedded
+from burnqed.lean.toolchain import Toolchain
 
-pytest_plugins = ("tests.lanes",)
+pytest_plugins = ("tests.lanes", "tests.toolchains")
 
 # The same examples each time, so that a change fails or passes for what it changes. New ones are drawn
 # with `--hypothesis-profile=default`.
 settings.register_profile("same", derandomize=True)
 settings.load_profile("same")
 
-# A native Lean on the machine that runs the tests must not change what they test.
-os.environ["BURN_QED_TOOLCHAIN"] = "embedded"
 # Commands are started a few hundred times: half of a start is to compile our own source again.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-
-
-@pytest.fixture(scope="session")
-def toolchain() -> Toolchain:
-    """The embedded Lean, set up on first use."""
-    return embedded(Silent())
 
 
 @pytest.fixture(scope="session")
