@@ -1,12 +1,16 @@
 """How fast is Lean from Python, and how far above Lean's own time are we?
 
-    python bench/lean.py [--rounds N] [--setup] [--save FILE] [--before FILE]
+    python bench/lean.py [--rounds N] [--native] [--setup] [--save FILE] [--before FILE]
 
-Everything is measured in one run and given as ratios where machines differ: the size of the snapshot,
-start to ready (files in the page cache, and not) in time, work of the processor and page faults,
-resident memory of a worker, the time of a tactic seen from Python over the time Lean itself reports for
-it, tactics per second for one worker and two, taken in turns, and a verdict of the judge, in time and
-in work of the processor. `--setup` also times a whole set-up into an empty cache (it downloads).
+Everything is measured in one run and given as ratios where machines differ: the size of what is kept
+of the REPL, start to ready (files in the page cache, and not) in time, work of the processor and page
+faults, memory of a worker (resident, and its own: files that workers share do not count), the time of a
+tactic seen from Python over the time Lean itself reports for it, tactics per second for one worker and
+two, taken in turns, and a verdict of the judge, in time and in work of the processor. `--setup` also
+times a whole set-up into an empty cache (it downloads).
+
+`--native` measures a native Lean, too, and prints it beside the embedded one. Each tactic of the mix is
+then tried on the one and the other in turns: what WebAssembly costs.
 
 Two versions are compared by a run of each: `--save` keeps the figures of one, and `--before` prints
 them beside those of the other.
@@ -32,9 +36,9 @@ from burnqed.lean import protocol, requests
 from burnqed.lean.embedded.progress import Terminal
 from burnqed.lean.judge import judge_proof
 from burnqed.lean.pool import Pool
-from burnqed.lean.process import LaunchSpec, LeanProcess
+from burnqed.lean.process import LaunchSpec, LeanProcess, resident_bytes
 from burnqed.lean.session import open_session
-from burnqed.lean.toolchain import embedded
+from burnqed.lean.toolchain import Toolchain, embedded, native
 
 MIX = (
     ("∀ (a b : Nat), a ≤ b → a < b + 1", "intro a b h"),
@@ -60,17 +64,18 @@ STARTS = 9
 
 
 class Figures:
-    """Printed as they come, beside those of an earlier run where there is one."""
+    """Printed as they come, beside others where there are some: what those are of is `beside`."""
 
-    def __init__(self, before: dict[str, float]) -> None:
+    def __init__(self, before: dict[str, float], beside: str = "before") -> None:
         self._before = before
+        self._beside = beside
         self.values: dict[str, float] = {}
 
     def add(self, what: str, value: float, unit: str = "", digits: int = 2) -> None:
         self.values[what] = value
         line = f"{what:45} {value:10.{digits}f} {unit:3}"
         if what in self._before:
-            line += f"   before {self._before[what]:10.{digits}f} {unit}"
+            line += f"   {self._beside} {self._before[what]:10.{digits}f} {unit}"
         print(line.rstrip(), flush=True)
 
 
@@ -83,6 +88,7 @@ class Start:
     system: float
     faults: int
     resident: float
+    own: float
 
     @property
     def processor(self) -> float:
@@ -105,9 +111,11 @@ def resident(pid: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
-def snapshot_size(spec: LaunchSpec) -> float:
-    """Megabytes."""
-    return Path(spec.command[-1]).stat().st_size / 1e6
+def kept_size(toolchain: Toolchain, spec: LaunchSpec) -> float:
+    """Megabytes of the snapshot, or of the compiled REPL."""
+    kept = Path(spec.command[-1]) if toolchain.kind == "embedded" else Path(spec.command[0]).parent
+    files = kept.iterdir() if kept.is_dir() else [kept]
+    return sum(path.stat().st_size for path in files) / 1e6
 
 
 async def start(spec: LaunchSpec) -> Start:
@@ -115,22 +123,25 @@ async def start(spec: LaunchSpec) -> Start:
     begun = time.perf_counter()
     process = await LeanProcess.start(spec)
     seconds = time.perf_counter() - begun
-    memory = resident(process.pid)
+    memory, own = resident(process.pid), resident_bytes(process.pid) / 1e6
     await process.close()
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return Start(
         seconds, after.ru_utime - before.ru_utime, after.ru_stime - before.ru_stime,
-        after.ru_minflt - before.ru_minflt, memory,
+        after.ru_minflt - before.ru_minflt, memory, own,
     )  # fmt: skip
+
+
+async def first_states(process: LeanProcess) -> dict[str, int]:
+    """A state of each statement of the mix."""
+    replies = {text: await process.request(protocol.start(Proposition(text))) for text, _ in MIX}
+    return {text: int(reply["stateId"]) for text, reply in replies.items()}
 
 
 async def overhead(spec: LaunchSpec, rounds: int) -> tuple[list[float], list[float], float]:
     """Seconds per tactic seen from here, and as Lean counts them, request by request."""
     process = await LeanProcess.start(spec)
-    states = {}
-    for text, _ in MIX:
-        reply = await process.request(protocol.start(Proposition(text)))
-        states[text] = int(reply["stateId"])
+    states = await first_states(process)
     seen, lean = [], []
     for turn in range(rounds + 2):
         for text, tactic in MIX:
@@ -224,28 +235,35 @@ def setup_time() -> float:
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
     parser.add_argument("--rounds", type=int, default=5, help="turns of the mix per measurement")
-    parser.add_argument("--setup", action="store_true")
+    parser.add_argument("--native", action="store_true", help="the native Lean, too, beside it")
+    parser.add_argument("--setup", action="store_true", help="also set up an empty cache")
     parser.add_argument("--save", type=Path, help="write the figures to this file")
     parser.add_argument("--before", type=Path, help="figures of an earlier run, to print beside")
     options = parser.parse_args()
     figures = Figures(json.loads(options.before.read_text()) if options.before else {})
     with Terminal() as progress:
-        toolchain = embedded(progress)
-        spec = toolchain.launch(("Init",))
+        leans = [embedded(progress), *([native(progress)] if options.native else [])]
+        specs = [lean.launch(("Init",)) for lean in leans]
     if options.setup:
         figures.add("set-up into an empty cache", setup_time(), "s", 1)
-    await starts(figures, spec, toolchain.where)
-    await tactics(figures, spec, options.rounds)
-    median, mean = await verdicts(spec, 20)
-    figures.add("a verdict (median of 20)", median, "s")
-    figures.add("the same, of the processor (mean)", mean, "s")
+    for lean, spec in zip(leans, specs, strict=True):
+        print(f"\n{lean.described}")
+        shown = figures if lean.kind == "embedded" else Figures(figures.values, "embedded")
+        await starts(shown, lean, spec)
+        await tactics(shown, spec, options.rounds)
+        median, mean = await verdicts(spec, 20)
+        shown.add("a verdict (median of 20)", median, "s")
+        shown.add("the same, of the processor (mean)", mean, "s")
+    if options.native:
+        await side_by_side(leans, specs, options.rounds)
     if options.save:
         options.save.write_text(json.dumps(figures.values))
 
 
-async def starts(figures: Figures, spec: LaunchSpec, where: Path) -> None:
-    figures.add("the snapshot of Init", snapshot_size(spec), "MB", 0)
-    forget_pages(where, Path(spec.command[0]).parent)
+async def starts(figures: Figures, lean: Toolchain, spec: LaunchSpec) -> None:
+    figures.add("what is kept of the REPL with Init", kept_size(lean, spec), "MB", 0)
+    folders = [lean.where if lean.kind == "embedded" else lean.where.parent.parent / "lib"]
+    forget_pages(*folders, Path(spec.command[0]).parent)
     figures.add("start to ready, cold page cache", (await start(spec)).seconds, "s")
     warm = [await start(spec) for _ in range(STARTS)]
     median = statistics.median
@@ -254,6 +272,50 @@ async def starts(figures: Figures, spec: LaunchSpec, where: Path) -> None:
     figures.add("of that, in the kernel", median(s.system for s in warm), "s")
     figures.add("page faults", median(s.faults for s in warm), "", 0)
     figures.add("resident when ready", median(s.resident for s in warm), "MB", 0)
+    figures.add("of that, its own", median(s.own for s in warm), "MB", 0)
+
+
+async def side_by_side(leans: list[Toolchain], specs: list[LaunchSpec], rounds: int) -> None:
+    """Each tactic of the mix on one Lean and the other in turns, after two turns that warm up."""
+    processes = [await LeanProcess.start(spec) for spec in specs]
+    states = [
+        {
+            text: int((await one.request(protocol.start(Proposition(text))))["stateId"])
+            for text, _ in MIX
+        }
+        for one in processes
+    ]
+    took: dict[tuple[str, str], list[list[float]]] = {}
+    before = []
+    for turn in range(rounds + 2):
+        if turn == 2:
+            before = [processor_of(one.pid) for one in processes]
+        for text, tactic in MIX:
+            times = []
+            for one, own in zip(processes, states, strict=True):
+                line = requests.GoalTactic(own[text], 0, tactic, auto_resume=True).line
+                reply = await one.request(line)
+                times.append(reply["us"] / 1e3)
+                if "nextStateId" in reply:
+                    await one.request(requests.DeleteStates([reply["nextStateId"]]).line)
+            if turn >= 2:
+                took.setdefault((text, tactic), []).append(times)
+    spent = [processor_of(one.pid) - then for one, then in zip(processes, before, strict=True)]
+    for one in processes:
+        await one.close()
+    kinds = [lean.kind for lean in leans]
+    print(f"\n{'ms of a tactic, as Lean counts it (median)':56} {kinds[0]:>9} {kinds[1]:>9}  ratio")
+    for (_, tactic), rows in took.items():
+        one, other = (statistics.median(column) for column in zip(*rows, strict=True))
+        print(f"{tactic:56} {one:9.2f} {other:9.2f} {one / other:6.1f}")
+    each = [seconds / (rounds * len(MIX)) * 1e3 for seconds in spent]
+    print(f"{'of the processor (mean)':56} {each[0]:9.2f} {each[1]:9.2f} {each[0] / each[1]:6.1f}")
+
+
+def processor_of(pid: int) -> float:
+    """Seconds of the processor that a running process took."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
 
 async def tactics(figures: Figures, spec: LaunchSpec, rounds: int) -> None:
