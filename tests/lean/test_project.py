@@ -11,16 +11,12 @@ from burnqed.core.errors import ConfigError, InputError, SetupError
 from burnqed.lean import project as projects
 from burnqed.lean import toolchain
 from burnqed.lean.embedded.progress import Silent
+from burnqed.lean.native import found
 from burnqed.lean.project import Project, pin_of, project_of
 from burnqed.prover import leans
 from burnqed.prover.config import LeanConfig
+from tests.lean.native.stand_in import install, program
 
-LEAN = """#!/bin/sh
-case "$1" in
-  --version) echo "Lean (version {version}, x86_64-unknown-linux-gnu, commit 1234, Release)" ;;
-  --print-prefix) echo "{prefix}" ;;
-esac
-"""
 LAKE = """#!/bin/sh
 case "$1" in
   env) cat "{folder}/env" ;;
@@ -30,21 +26,15 @@ esac
 """
 
 
-def program(path: Path, text: str) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
-    path.chmod(0o755)
-    return path
-
-
 @pytest.fixture
 def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a `lean` and a `lake` on PATH, and with no elan."""
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
     monkeypatch.setenv("ELAN_HOME", str(tmp_path / "elan"))
+    monkeypatch.setenv("BURN_QED_CACHE", str(tmp_path / "cache"))
     for name in ("BURN_QED_TOOLCHAIN", "ELAN_TOOLCHAIN"):
         monkeypatch.delenv(name, raising=False)
-    program(tmp_path / "bin" / "lean", LEAN.format(version="4.28.0", prefix=tmp_path))
+    install(tmp_path)
     program(tmp_path / "bin" / "lake", LAKE.format(folder=tmp_path))
     program(tmp_path / "lib" / "lean" / "Init.olean", "")
     answers(tmp_path, {"options": {}})
@@ -87,9 +77,9 @@ def root(machine: Path) -> Path:
 
 
 def loaded(root: Path) -> Project:
-    found = toolchain.find(Silent(), None, root).project
-    assert found is not None
-    return found
+    project = toolchain.find(Silent(), None, root).project
+    assert project is not None
+    return project
 
 
 def test_the_project_around_a_file(root: Path, tmp_path: Path) -> None:
@@ -193,9 +183,9 @@ def test_what_lake_complains_of_is_passed_on(root: Path, machine: Path) -> None:
 def test_without_elan_the_lean_on_path_is_used_and_said_to_be_another(root: Path) -> None:
     (root / projects.PIN).write_text("leanprover/lean4:v4.28.0\n")
     assert pin_of(root / "Mine") == (root / projects.PIN, "leanprover/lean4:v4.28.0")
-    assert "asks for" not in toolchain.native(root).why
+    assert "asks for" not in found.look(root).why
     (root / projects.PIN).write_text("leanprover/lean4:v4.30.0\n")
-    assert "asks for leanprover/lean4:v4.30.0, which elan would bring" in toolchain.native(root).why
+    assert "asks for leanprover/lean4:v4.30.0, which elan would bring" in found.look(root).why
 
 
 def test_a_project_that_pins_its_lean_gets_elans(
@@ -203,19 +193,19 @@ def test_a_project_that_pins_its_lean_gets_elans(
 ) -> None:
     (root / projects.PIN).write_text("leanprover/lean4:v4.30.0\n")
     elan = machine / "elan" / "bin"
-    program(elan / "lean", LEAN.format(version="4.30.0", prefix=machine / "elan"))
+    install(machine / "elan", version="4.30.0")
     program(elan / "lake", LAKE.format(folder=machine))
     program(elan / "elan", "")
-    found = toolchain.native(root)
-    assert found.version == "4.30.0"
-    assert found.described == (
+    chosen = toolchain.native(Silent(), root)
+    assert chosen.version == "4.30.0"
+    assert chosen.described == (
         f"native Lean 4.30.0 (elan's, as {root / projects.PIN} asks: leanprover/lean4:v4.30.0), "
         f"project {root}"
     )
     monkeypatch.setenv("ELAN_TOOLCHAIN", "nightly")
-    assert toolchain.native(root).why == "elan's, as ELAN_TOOLCHAIN says: nightly"
+    assert found.look(root).why == "elan's, as ELAN_TOOLCHAIN says: nightly"
     (root / projects.PIN).unlink()
-    assert toolchain.native(root).version == "4.28.0"  # the one on PATH
+    assert found.look(root).version == "4.28.0"  # the one on PATH
 
 
 def test_a_file_brings_its_project(root: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +221,7 @@ def test_a_file_brings_its_project(root: Path, monkeypatch: pytest.MonkeyPatch) 
     assert leans.in_project(plain, file) == plain
     monkeypatch.delenv("BURN_QED_TOOLCHAIN")
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
-    if toolchain.native_lean() is None:
+    if found.on_path() is None:
         assert leans.in_project(plain, file) == plain
 
 

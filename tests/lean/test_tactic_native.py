@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from burnqed.lean import tactic
-from burnqed.lean.toolchain import native_lean
+from burnqed.lean.native.found import on_path
 from tests.cli.test_serve_prove import serving
 
 pytestmark = [pytest.mark.lean, pytest.mark.timeout(600)]
@@ -63,7 +63,7 @@ class Native:
 
 @pytest.fixture(scope="module")
 def native(tmp_path_factory: pytest.TempPathFactory) -> Native:
-    lean = native_lean()
+    lean = on_path()
     if lean is None:
         pytest.skip("no native Lean on PATH or in ~/.elan")
     folder = tmp_path_factory.mktemp("project")

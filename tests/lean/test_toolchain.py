@@ -8,16 +8,13 @@ from pathlib import Path
 import pytest
 
 from burnqed.core.errors import ConfigError, InputError, SetupError
-from burnqed.lean import repl, toolchain
+from burnqed.lean import toolchain
 from burnqed.lean.embedded.progress import Silent
+from burnqed.lean.native import found
+from burnqed.lean.process import LaunchSpec
+from tests.lean.native.stand_in import install, program
+from tests.lean.native.test_program import Said
 
-LEAN = """#!/bin/sh
-case "$1" in
-  --version) echo "Lean (version 4.28.0, x86_64-unknown-linux-gnu, commit 1234, Release)" ;;
-  --print-prefix) echo "{prefix}" ;;
-  *) echo "$@"; pwd; echo "$LEAN_PATH" ;;
-esac
-"""
 LAKE = """#!/bin/sh
 [ "$1" = env ] && echo "LEAN_PATH=/packages/lib" && echo "SECRET=1"
 """
@@ -34,14 +31,8 @@ def bare(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return programs
 
 
-def program(folder: Path, name: str, text: str) -> None:
-    path = folder / name
-    path.write_text(text)
-    path.chmod(0o755)
-
-
 def test_no_native_lean(bare: Path) -> None:
-    assert toolchain.native_lean() is None
+    assert found.on_path() is None
     with pytest.raises(SetupError, match="no native Lean"):
         toolchain.find(Silent(), "native")
     with pytest.raises(SetupError, match="pantograph-repl"):
@@ -53,20 +44,37 @@ def test_no_native_lean(bare: Path) -> None:
 
 
 def test_a_native_lean_is_preferred(bare: Path) -> None:
-    program(bare, "lean", LEAN.format(prefix=bare.parent))
-    found = toolchain.find(Silent())
-    assert (found.kind, found.version) == ("native", "4.28.0")
-    spec = found.launch(["Init", "Std"])
-    assert spec.command[:2] == (str(bare / "lean"), "--run")
-    assert spec.command[3:] == ("Init", "Std")
-    assert Path(spec.command[2]).read_text(encoding="utf-8") == repl.source()
+    install(bare.parent)
+    said = Said()
+    chosen = toolchain.find(said)
+    assert (chosen.kind, chosen.version) == ("native", "4.28.0")
+    assert any(text.startswith("native Lean 4.28.0 (") for text in said.stages), "nobody asked"
+    spec = chosen.launch(["Init", "Std"])
+    assert Path(spec.command[0]).name == "repl"
+    assert spec.command[1:] == ("Init", "Std")
+    asked = Said()
+    assert toolchain.find(asked, "native").kind == "native"
+    assert asked.stages == []
+
+
+def test_one_that_cannot_run_the_repl_is_not_preferred(
+    bare: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    install(bare.parent, elaborate="echo 'BurnQedRepl.lean:1:0: error: no'; exit 1")
+    other = toolchain.Toolchain("embedded", "4.28", bare, lambda wanted: LaunchSpec((), {}))
+    monkeypatch.setattr(toolchain, "embedded", lambda progress: other)
+    said = Said()
+    assert toolchain.find(said) is other
+    assert "cannot be used: burn-qed's REPL does not work under Lean 4.28.0" in said.stages[-1]
+    with pytest.raises(SetupError, match="does not work under Lean"):
+        toolchain.find(Silent(), "native")
 
 
 def test_nothing_that_a_file_imports_is_an_option(bare: Path) -> None:
-    program(bare, "lean", LEAN.format(prefix=bare.parent))
-    found = toolchain.find(Silent())
-    spec = found.launch(["Init", "«doc-gen4».Main"], ["--maxRecDepth=9", "--pp.all=true"])
-    assert spec.command[3:] == ("--maxRecDepth=9", "--pp.all=true", "--", "Init", "«doc-gen4».Main")
+    install(bare.parent)
+    chosen = toolchain.find(Silent())
+    spec = chosen.launch(["Init", "«doc-gen4».Main"], ["--maxRecDepth=9", "--pp.all=true"])
+    assert spec.command[1:] == ("--maxRecDepth=9", "--pp.all=true", "--", "Init", "«doc-gen4».Main")
     for module in (
         "--maxHeartbeats=0",
         "--",
@@ -81,23 +89,23 @@ def test_nothing_that_a_file_imports_is_an_option(bare: Path) -> None:
         "A\n",
     ):
         with pytest.raises(InputError, match="not the name of a module"):
-            found.launch(["Init", module])
+            chosen.launch(["Init", module])
     for option in ("-x", "--", "--x", "Init", "--=1", "--a b=1"):
         with pytest.raises(InputError, match="unknown option"):
-            found.launch(["Init"], [option])
+            chosen.launch(["Init"], [option])
 
 
 def test_elan_is_looked_for_at_home(bare: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ELAN_HOME")
     elan = bare.parent / ".elan" / "bin"
     elan.mkdir(parents=True)
-    program(elan, "lean", LEAN.format(prefix=elan.parent))
-    assert toolchain.native_lean() == elan / "lean"
+    install(elan.parent)
+    assert found.on_path() == elan / "lean"
 
 
 def test_a_lake_project_brings_its_packages(bare: Path, tmp_path: Path) -> None:
-    program(bare, "lean", LEAN.format(prefix=bare.parent))
-    program(bare, "lake", LAKE)
+    install(bare.parent)
+    program(bare / "lake", LAKE)
     project = tmp_path / "project"
     project.mkdir()
     with pytest.raises(ConfigError, match="not a lake project"):
@@ -110,14 +118,14 @@ def test_a_lake_project_brings_its_packages(bare: Path, tmp_path: Path) -> None:
 
 
 def test_pantograph(bare: Path) -> None:
-    program(bare, "pantograph-repl", "#!/bin/sh\necho 0.3.15\n")
-    found = toolchain.find(Silent(), "pantograph")
-    assert found.version == "0.3.15"
-    assert found.launch(["Init"]).command == (str(bare / "pantograph-repl"), "Init")
+    program(bare / "pantograph-repl", "#!/bin/sh\necho 0.3.15\n")
+    chosen = toolchain.find(Silent(), "pantograph")
+    assert chosen.version == "0.3.15"
+    assert chosen.launch(["Init"]).command == (str(bare / "pantograph-repl"), "Init")
 
 
 def test_a_lean_that_fails_is_reported(bare: Path) -> None:
-    program(bare, "lean", "#!/bin/sh\necho broken >&2; exit 1\n")
+    program(bare / "lean", "#!/bin/sh\necho broken >&2; exit 1\n")
     with pytest.raises(SetupError, match="broken"):
         toolchain.find(Silent(), "native")
     assert os.environ["PATH"] == str(bare)

@@ -6,8 +6,8 @@ import shutil
 from typing import Any
 
 from burnqed.core.errors import SetupError
-from burnqed.lean import toolchain
 from burnqed.lean.embedded import install, package, snapshot
+from burnqed.lean.native import found, program
 
 
 def toolchains() -> list[dict[str, Any]]:
@@ -30,13 +30,23 @@ def _embedded() -> dict[str, Any]:
 
 
 def _native() -> dict[str, Any]:
-    if toolchain.native_lean() is None:
-        return {"kind": "native", "version": "", "state": "not found", "where": ""}
+    nothing = {"kind": "native", "version": "", "where": "", "repl": "", "compiler": ""}
+    if found.on_path() is None:
+        return nothing | {"state": "not found"}
     try:
-        found = toolchain.native()
+        lean = found.look()
     except SetupError as error:
-        return {"kind": "native", "version": "", "state": error.message, "where": ""}
-    return {"kind": "native", "version": found.version, "state": "ready", "where": str(found.where)}
+        return nothing | {"state": error.message}
+    where = program.location(lean)
+    known = program.manifest(where)
+    return {
+        "kind": "native",
+        "version": lean.version,
+        "state": "ready" if known else "the REPL is compiled on first use",
+        "where": str(lean.binary),
+        "repl": str(where) if known else "",
+        "compiler": (known["compiler"] or "none: lean --run") if known else "",
+    }
 
 
 def _pantograph() -> dict[str, Any]:

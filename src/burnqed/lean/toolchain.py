@@ -1,8 +1,8 @@
 """Finds a Lean: the embedded one, a native one, or Pantograph's own REPL.
 
 A toolchain is only a command line and an environment, because all three speak one protocol. The
-embedded Lean is always available. A native Lean on PATH or from elan is preferred, and gives access to
-Mathlib (inside a lake project). Nothing here starts a REPL.
+embedded Lean is always available. A native Lean on PATH or from elan is preferred where our REPL
+compiles under it, and gives access to Mathlib (inside a lake project).
 """
 
 from __future__ import annotations
@@ -10,20 +10,17 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, get_args
 
-from burnqed.core.cache import cache_root
 from burnqed.core.errors import ConfigError, InputError, SetupError
-from burnqed.core.files import publish
 from burnqed.lean import project as projects
-from burnqed.lean import repl
 from burnqed.lean.embedded import install, launch, package, snapshot
 from burnqed.lean.embedded.progress import Progress
 from burnqed.lean.embedded.snapshot import BOOT_SECONDS, Wanted
+from burnqed.lean.native import found, program
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.project import Project
 from burnqed.lean.statement import is_module_name
@@ -31,10 +28,7 @@ from burnqed.lean.statement import is_module_name
 Kind = Literal["embedded", "native", "pantograph"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 DEFAULT_MODULES = ("Init",)
-ASK_SECONDS = 600.0  # elan may have to fetch a toolchain first
 _OPTION = re.compile(r"--[A-Za-z][\w.]*=.*")
-# The variables of the user's environment that a native Lean needs. It gets no others.
-INHERITED = ("PATH", "HOME", "ELAN_HOME", "LAKE_HOME", "TMPDIR", "LANG")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +75,11 @@ class Toolchain:
 
 def find(progress: Progress, kind: str | None = None, project: Path | None = None) -> Toolchain:
     """The requested toolchain; by default the best one available."""
-    kind = kind or os.environ.get("BURN_QED_TOOLCHAIN") or None
+    kind = kind or os.environ.get("BURN_QED_TOOLCHAIN") or ("native" if project else None)
     if kind is None:
-        kind = "native" if project or native_lean() else "embedded"
+        return _usual(progress)
     if kind == "native":
-        return native(project)
+        return native(progress, project)
     if kind == "pantograph":
         return pantograph(project)
     if kind != "embedded":
@@ -96,6 +90,19 @@ def find(progress: Progress, kind: str | None = None, project: Path | None = Non
             hint="use --toolchain native, which needs elan",
         )
     return embedded(progress)
+
+
+def _usual(progress: Progress) -> Toolchain:
+    """What nobody chose: a native Lean that can run the REPL, else the embedded one. It says so."""
+    if found.on_path() is None:
+        return embedded(progress)
+    try:
+        chosen = native(progress)
+    except SetupError as error:
+        progress.stage(f"the embedded Lean, since the one on PATH cannot be used: {error.message}")
+        return embedded(progress)
+    progress.stage(f"{chosen.described}; --toolchain chooses another")
+    return chosen
 
 
 # ------------------------------------------------------------------------ embedded
@@ -115,89 +122,18 @@ def embedded(progress: Progress) -> Toolchain:
 # ------------------------------------------------------------------------ native
 
 
-def native_lean(folder: Path | None = None) -> Path | None:
-    """`lean` on PATH or in elan's folder; elan's for a folder whose `lean-toolchain` asks for one."""
-    elan = Path(os.environ.get("ELAN_HOME", Path.home() / ".elan")) / "bin" / "lean"
-    if folder is not None and elan.is_file() and projects.pin_of(folder):
-        return elan
-    found = shutil.which("lean")
-    if found:
-        return Path(found)
-    return elan if elan.is_file() else None
+def native(progress: Progress, project: Path | None = None) -> Toolchain:
+    """A native Lean; in a lake project, the one that it asks for, with its packages.
 
-
-def native(project: Path | None = None) -> Toolchain:
-    """A native Lean; in a lake project, the one that it asks for, with its packages."""
-    lean = native_lean(project)
-    if lean is None:
-        raise SetupError(
-            "no native Lean on PATH or in ~/.elan", hint="install elan, or use --toolchain embedded"
-        )
-    env = {name: os.environ[name] for name in INHERITED if name in os.environ}
-    version = _ask(lean, project, str(lean), "--version")
-    # elan's `lean` is a small program that chooses a Lean. Name the chosen one, so that the guard
-    # starts Lean itself, and a kill reaches it.
-    prefix = Path(_ask(lean, project, str(lean), "--print-prefix"))
-    binary = prefix / "bin" / "lean" if (prefix / "bin" / "lean").is_file() else lean
-    loaded = None if project is None else projects.load(project, prefix, _lake(binary, lean))
-    if loaded is not None:
-        env |= loaded.env
+    The REPL is compiled for it on first use.
+    """
+    lean = found.look(project)
+    compiled = program.ensure(lean, progress)
 
     def start(wanted: Wanted) -> LaunchSpec:
-        command = (str(binary), "--run", str(_repl_file()), *wanted.arguments)
-        return LaunchSpec(command, env, project)
+        return program.launch(lean, compiled, wanted.arguments)
 
-    found = re.search(r"version ([^,\s)]+)", version)
-    number = found[1] if found else version
-    return Toolchain("native", number, binary, start, loaded, _why(lean, project, number))
-
-
-def _why(lean: Path, project: Path | None, version: str) -> str:
-    """How this Lean came to be chosen."""
-    pin = projects.pin_of(project or Path.cwd())
-    if lean.with_name("elan").exists() or lean.parent == Path.home() / ".elan" / "bin":
-        if "ELAN_TOOLCHAIN" in os.environ:
-            return f"elan's, as ELAN_TOOLCHAIN says: {os.environ['ELAN_TOOLCHAIN']}"
-        return f"elan's, as {pin[0]} asks: {pin[1]}" if pin else "elan's default"
-    if pin is None or pin[1].rpartition(":")[2].removeprefix("v") == version:
-        return f"{lean}"
-    return f"{lean}; {pin[0]} asks for {pin[1]}, which elan would bring"
-
-
-def _lake(binary: Path, lean: Path) -> Path:
-    """The `lake` that comes with a Lean."""
-    beside = (binary.with_name("lake"), lean.with_name("lake"))
-    found = next((path for path in beside if path.is_file()), shutil.which("lake"))
-    if found is None:
-        raise SetupError(
-            f"there is no `lake` beside {binary}", hint="a lake project needs it: install elan"
-        )
-    return Path(found)
-
-
-def _repl_file() -> Path:
-    """The REPL as one file, named by its content, so that versions can coexist."""
-    source = repl.source()
-    path = cache_root() / "repl" / f"Repl-{repl.digest()}.lean"
-    if not path.is_file() or path.read_text(encoding="utf-8") != source:
-        publish(path, source)
-    return path
-
-
-def _ask(lean: Path, project: Path | None, *command: str) -> str:
-    try:
-        result = subprocess.run(
-            command, cwd=project, capture_output=True, text=True, timeout=ASK_SECONDS, check=False
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise SetupError(f"cannot run {command[0]}: {error}", hint=f"check {lean}") from error
-    if result.returncode:
-        said = (result.stderr or result.stdout).strip().splitlines()
-        raise SetupError(
-            f"`{' '.join(command)}` failed: {said[-1] if said else result.returncode}",
-            hint="run it yourself in that folder",
-        )
-    return result.stdout.strip()
+    return Toolchain("native", lean.version, lean.binary, start, lean.project, lean.why)
 
 
 # ------------------------------------------------------------------------ pantograph
@@ -205,20 +141,20 @@ def _ask(lean: Path, project: Path | None, *command: str) -> str:
 
 def pantograph(project: Path | None = None) -> Toolchain:
     """Pantograph's own REPL, if installed. It cannot judge (it has no `qed.verify`)."""
-    found = shutil.which("pantograph-repl")
-    if found is None:
+    there = shutil.which("pantograph-repl")
+    if there is None:
         raise SetupError(
             "no pantograph-repl on PATH", hint="use --toolchain embedded, which is always available"
         )
-    where = Path(found)
-    env = {name: os.environ[name] for name in INHERITED if name in os.environ}
-    lean, loaded = native_lean(project), None
+    where = Path(there)
+    env = found.inherited()
+    lean, loaded = found.on_path(project), None
     if project is not None and lean is not None:
-        loaded = projects.load(project, lean.parent.parent, _lake(lean, lean))
+        loaded = projects.load(project, lean.parent.parent, found.lake(lean, lean))
         env |= loaded.env
 
     def start(wanted: Wanted) -> LaunchSpec:
-        return LaunchSpec((found, *wanted.modules, *wanted.options), env, project)
+        return LaunchSpec((there, *wanted.modules, *wanted.options), env, project)
 
-    version = _ask(where, project, found, "--version")
+    version = found.ask(where, project, there, "--version")
     return Toolchain("pantograph", version, where, start, loaded)

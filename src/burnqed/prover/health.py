@@ -12,12 +12,15 @@ from importlib.metadata import version
 from importlib.util import find_spec
 
 from burnqed.core.cache import cache_root
-from burnqed.core.errors import BurnQedError, LeanError
+from burnqed.core.errors import BurnQedError, LeanError, SetupError
 from burnqed.core.types import Proposition
 from burnqed.lean import judge, toolchain
 from burnqed.lean.embedded import install, package, snapshot, walls
-from burnqed.lean.embedded.progress import Silent
+from burnqed.lean.embedded.progress import Silent, Terminal
+from burnqed.lean.native import found, program
+from burnqed.lean.native import walls as native_walls
 from burnqed.lean.pool import Pool, default_size, run_sync
+from burnqed.lean.process import LaunchSpec
 from burnqed.lean.verdict import Verdict
 from burnqed.policy.models import cpu
 
@@ -36,9 +39,10 @@ class Finding:
 
 def examine(*, lean: bool = True) -> list[Finding]:
     """Look at everything, down to a proof that Lean judges; with no `lean`, only at the rest."""
-    embedded = (_installation, _memory_image, _proof, _walls) if lean else ()
+    every = (_installation, _memory_image, _proof, _walls, _native, _native_walls)
+    leans = every if lean else ()
     checks: tuple[Callable[[], Finding], ...] = (
-        _python, _memory, _node, *embedded, _native, _models, _training, _agents, _cluster,
+        _python, _memory, _node, *leans, _models, _training, _agents, _cluster,
         _precision,
     )  # fmt: skip
     return [_safely(check) for check in checks]
@@ -97,7 +101,10 @@ def _proof() -> Finding:
     if install.faults(install.location()):
         return Finding("A proof, judged", False, "Lean is not set up", "burn-qed lean install")
     spec = toolchain.embedded(Silent()).launch(())
+    return _judged("A proof, judged", spec, "burn-qed lean install --force")
 
+
+def _judged(what: str, spec: LaunchSpec, remedy: str, about: str = "") -> Finding:
     async def work() -> Verdict:
         async with Pool(spec, 1) as pool:
             goal = Proposition("∀ a b : Nat, a + b = b + a")
@@ -106,10 +113,9 @@ def _proof() -> Finding:
     try:
         verdict = run_sync(work())
     except LeanError as error:
-        return Finding("A proof, judged", False, error.message, "burn-qed lean install --force")
+        return Finding(what, False, f"{about}{error.message}", remedy)
     found = f"accepted in {verdict.seconds:.1f} s" if verdict.accepted else verdict.reason
-    fix = "" if verdict.accepted else "burn-qed lean install --force"
-    return Finding("A proof, judged", verdict.accepted, found, fix)
+    return Finding(what, verdict.accepted, about + found, "" if verdict.accepted else remedy)
 
 
 def _walls() -> Finding:
@@ -127,10 +133,30 @@ def _walls() -> Finding:
 
 def _native() -> Finding:
     """Native Lean"""
-    lean = toolchain.native_lean()
-    if lean is None:
-        return Finding("Native Lean", None, "none", "optional: install elan, for Mathlib")
-    return Finding("Native Lean", True, f"{toolchain.native().version} ({lean})")
+    what = "Native Lean"
+    if found.on_path() is None:
+        return Finding(what, None, "none", "optional: install elan, for Mathlib")
+    try:
+        with Terminal() as progress:
+            native = toolchain.native(progress)
+    except SetupError as error:  # the embedded one is used instead
+        return Finding(what, None, error.message, f"optional: {error.hint}")
+    about = f"{native.version} ({native.where}): a proof, judged: "
+    return _judged(what, native.launch(()), "burn-qed lean info; --toolchain embedded", about)
+
+
+def _native_walls() -> Finding:
+    """Walls around a native Lean"""
+    what = "Walls around a native Lean"
+    lean = found.look() if found.on_path() is not None else None
+    root = program.location(lean) if lean is not None else None
+    if lean is None or root is None or program.manifest(root) is None:
+        return Finding(what, None, "no native Lean to try them with")
+    tried = run_sync(native_walls.try_walls(program.launch(lean, root, ("Init",))))
+    said = "; ".join(map(str, tried))
+    stand = all(wall.stands for wall in tried)
+    # Before them stand the judge's rules for what a text may say.
+    return Finding(what, stand or None, said, "" if stand else "optional: a Linux that allows seccomp")
 
 
 def _models() -> Finding:

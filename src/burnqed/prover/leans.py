@@ -16,12 +16,13 @@ import msgspec
 from burnqed.core.errors import SetupError
 from burnqed.lean.embedded.progress import Progress, Silent, Terminal
 from burnqed.lean.embedded.snapshot import BOOT_SECONDS
+from burnqed.lean.native import found
 from burnqed.lean.pool import Pool
 from burnqed.lean.process import LaunchSpec
 from burnqed.lean.project import Project, header_option, project_of
 from burnqed.lean.source_file import read_source
 from burnqed.lean.statement import split_header
-from burnqed.lean.toolchain import Toolchain, find, native_lean
+from burnqed.lean.toolchain import Toolchain, find
 from burnqed.prover.config import LeanConfig
 
 if TYPE_CHECKING:  # it loads numpy
@@ -131,7 +132,7 @@ def in_project(config: C, path: Path | None) -> C:
     if path is None or config.project is not None or kind == "embedded":
         return config
     root = project_of(path)
-    if root is None or native_lean(root) is None:
+    if root is None or found.on_path(root) is None:
         return config
     return msgspec.structs.replace(config, project=root)
 

@@ -1,4 +1,4 @@
-"""`burn-qed lean clean`: leftovers of the embedded Lean, removed from the cache."""
+"""`burn-qed lean clean`: leftovers of the Leans, removed from the cache."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ from burnqed.cli.options import JsonOption
 from burnqed.core.cache import cache_root
 from burnqed.core.errors import InputError
 from burnqed.lean.embedded import clean as cleaning
+from burnqed.lean.native import clean as native
 
 
 def clean_command(
@@ -24,17 +25,17 @@ def clean_command(
     ] = False,
     as_json: JsonOption = False,
 ) -> None:
-    """Remove leftovers of the embedded Lean from the cache.
+    """Remove leftovers of the Leans from the cache.
 
-    These are installations and snapshots of other versions, snapshots made with options, remains of
-    interrupted installations, and lock files without an owner. The installation and the snapshots of
-    this version stay, and so does anything that a running process uses. Everything that is removed can
-    be made again.
+    These are installations and snapshots of other versions, snapshots made with options, REPLs that
+    were compiled for a native Lean that is gone, remains of interrupted installations, and lock files
+    without an owner. The installation and the snapshots of this version stay, and so does anything that
+    a running process uses. Everything that is removed can be made again.
 
     Exit codes: 0 removed (or shown, or nothing to remove), 1 you declined, or something is in use, 2
     there is no terminal to confirm on, 3 removing failed.
     """
-    found = cleaning.leftovers()
+    found = [*cleaning.leftovers(), *native.leftovers()]
     free = [one for one in found if not one.holder]
     if not as_json:
         _print_leftovers(found)

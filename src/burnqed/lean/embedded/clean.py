@@ -25,9 +25,9 @@ from burnqed.core.errors import InfrastructureError
 from burnqed.lean.embedded import install, snapshot
 from burnqed.lean.embedded.install import Installation
 
-Kind = Literal["installation", "snapshot", "unfinished", "lock"]
+Kind = Literal["installation", "snapshot", "REPL", "unfinished", "lock"]
 _LOCK = ".lock"
-_UNFINISHED = "new-"  # the names of unfinished installations; `install` removes such folders, too
+UNFINISHED = "new-"  # the names of what is unfinished; whoever makes the next one removes it, too
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +49,10 @@ class Leftover:
 
 
 def leftovers() -> list[Leftover]:
-    """All leftovers, ordered by name."""
+    """All leftovers of the embedded Lean, ordered by name."""
     current = install.location()
-    used = _used_by_processes(current.parent.resolve())
-    found = [_looked_at(one, used) for one in (*_installations(current), *_snapshots(current))]
+    used = used_by_processes(current.parent.resolve())
+    found = [looked_at(one, used) for one in (*_installations(current), *_snapshots(current))]
     return sorted(found, key=lambda one: (one.kind, str(one.paths[0])))
 
 
@@ -89,7 +89,7 @@ def _remove(path: Path) -> None:
         path.unlink(missing_ok=True)
         return
     # Rename first: a half-removed folder must not look like an installation.
-    aside = path.with_name(f"{_UNFINISHED}removed-{os.getpid()}-{path.name}")
+    aside = path.with_name(f"{UNFINISHED}removed-{os.getpid()}-{path.name}")
     path.rename(aside)
     shutil.rmtree(aside)
 
@@ -99,14 +99,14 @@ def _remove(path: Path) -> None:
 
 def _installations(current: Path) -> Iterator[Leftover]:
     """Leftovers in the folder of all installations; `_snapshots` handles the current one."""
-    there = _listed(current.parent)
+    there = listed(current.parent)
     locks = tuple(path for path in there if path.name.endswith(_LOCK))
     for path in there:
-        if path.name.startswith(_UNFINISHED):
+        if path.name.startswith(UNFINISHED):
             yield Leftover("unfinished", (path,), locks)  # whichever is being made there
         elif path not in locks and path != current:
-            yield Leftover("installation", _existing(path, _lock_of(path)), (_lock_of(path),))
-        elif path in locks and path != _lock_of(current) and not _locked(path).exists():
+            yield Leftover("installation", _existing(path, lock_of(path)), (lock_of(path),))
+        elif path in locks and path != lock_of(current) and not _locked(path).exists():
             yield Leftover("lock", (path,), (path,))
 
 
@@ -114,11 +114,11 @@ def _snapshots(current: Path) -> Iterator[Leftover]:
     """Leftovers in the current installation: unused files, by what they belong to."""
     installation = Installation(current)
     by_name: dict[str, list[Path]] = {}
-    for path in _listed(installation.snapshots):
+    for path in listed(installation.snapshots):
         by_name.setdefault(path.name.removesuffix(_LOCK).rsplit(".", 1)[0], []).append(path)
     for name, paths in by_name.items():
         main = snapshot.belongs_to(installation.snapshots, name)
-        lock = _lock_of(main)
+        lock = lock_of(main)
         modules = tuple(name.rpartition("-")[0].split("-"))
         used = (
             snapshot.snapshot_path(installation, snapshot.Wanted(modules)),
@@ -133,7 +133,7 @@ def _snapshots(current: Path) -> Iterator[Leftover]:
             yield Leftover(kind, tuple(paths), (lock,))
 
 
-def _listed(folder: Path) -> list[Path]:
+def listed(folder: Path) -> list[Path]:
     return sorted(folder.iterdir()) if folder.is_dir() else []
 
 
@@ -141,7 +141,7 @@ def _existing(*paths: Path) -> tuple[Path, ...]:
     return tuple(path for path in paths if path.exists())
 
 
-def _lock_of(path: Path) -> Path:
+def lock_of(path: Path) -> Path:
     return path.with_name(path.name + _LOCK)
 
 
@@ -157,7 +157,7 @@ def _size(path: Path) -> int:
 # ------------------------------------------------------------------------------------- what is held
 
 
-def _looked_at(one: Leftover, used: Mapping[int, set[Path]]) -> Leftover:
+def looked_at(one: Leftover, used: Mapping[int, set[Path]]) -> Leftover:
     size = sum(map(_size, one.paths))
     ours = [path.resolve() for path in one.paths]
     for process, paths in used.items():
@@ -172,7 +172,7 @@ def _looked_at(one: Leftover, used: Mapping[int, set[Path]]) -> Leftover:
         return replace(one, size=size)
 
 
-def _used_by_processes(folder: Path) -> dict[int, set[Path]]:
+def used_by_processes(folder: Path) -> dict[int, set[Path]]:
     """The files in a folder that processes have open or mapped, work in, or were started with."""
     found: dict[int, set[Path]] = {}
     for process in Path("/proc").glob("[0-9]*"):

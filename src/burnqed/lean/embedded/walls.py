@@ -60,12 +60,15 @@ async def try_walls(worker: LaunchSpec) -> list[Wall]:
         socket.create_server(("127.0.0.1", 0)) as listener,
     ):
         secret, port = Path(file.name), listener.getsockname()[1]
-        lean = await _from_lean(worker, secret)
+        lean = await from_lean(worker, attempts_of_lean(secret, worker.command[0]))
         node = await _from_node(secret, port, sealed=False)
         sealed = await _from_node(secret, port, sealed=True)
     return [
         Wall("code", {"Lean": lean["code"], "Node": node["code"]}),
-        Wall("files", {"Lean": lean["read"], "Node": node["read"] and node["write"]}),
+        Wall(
+            "files",
+            {"Lean": lean["read"] and lean["write"], "Node": node["read"] and node["write"]},
+        ),
         Wall(
             "processes",
             {"Lean": lean["process"], "Node": node["process"], "the kernel": sealed["process"]},
@@ -74,14 +77,20 @@ async def try_walls(worker: LaunchSpec) -> list[Wall]:
     ]
 
 
-async def _from_lean(spec: LaunchSpec, secret: Path) -> dict[str, bool]:
-    """For each attempt of Lean code, whether it failed."""
-    attempts = {
+def attempts_of_lean(secret: Path, program: str) -> dict[str, str]:
+    """Lean code for each thing that a wall should stop."""
+    file = json.dumps(str(secret))
+    return {
         "code": '@[export strlen, extern "strlen"] opaque f (text : @& String) : UInt8\n#eval f "x"',
-        "read": f"#eval (do let _ ← IO.FS.readFile {json.dumps(str(secret))} : IO Unit)",
+        "read": f"#eval (do let _ ← IO.FS.readFile {file} : IO Unit)",
+        "write": f'#eval (IO.FS.writeFile {file} "through" : IO Unit)',
         "process": "#eval (do let _ ← IO.Process.output "
-        f"{{ cmd := {json.dumps(spec.command[0])}, args := #[] }} : IO Unit)",
-    }  # fmt: skip
+        f"{{ cmd := {json.dumps(program)}, args := #[] }} : IO Unit)",
+    }
+
+
+async def from_lean(spec: LaunchSpec, attempts: Mapping[str, str]) -> dict[str, bool]:
+    """For each attempt of Lean code, whether it failed."""
     process = await LeanProcess.start(spec)
     try:
         failed = {}
@@ -100,7 +109,7 @@ async def _from_node(secret: Path, port: int, *, sealed: bool) -> dict[str, bool
     attempt = (str(ATTEMPT), str(secret), str(port))
     spec = LaunchSpec((str(package.node_executable()), *flags, *attempt), {}, sealed=sealed)
     process = await asyncio.create_subprocess_exec(
-        *guarded(spec, Limits().stack_kb), env={}, stdin=asyncio.subprocess.DEVNULL,
+        *guarded(spec, Limits()), env={}, stdin=asyncio.subprocess.DEVNULL,
         stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
     )  # fmt: skip
     try:

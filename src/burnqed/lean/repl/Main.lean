@@ -22,6 +22,8 @@ public unsafe def main (args : List String) : IO Unit := do
   match args with
   | "--snapshot" :: modules => Repl.publish stdout (← Repl.boot modules)
   | modules =>
+    -- A project's modules may have `initialize`; what imports them says anew each time that it may run.
+    enableInitializersExecution
     let h ← Repl.boot modules
     stdout.putStrLn "ready."
     stdout.flush

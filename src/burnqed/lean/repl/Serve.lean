@@ -211,7 +211,7 @@ def importsOf (ms : List String) : Array Import := toArr (mapList (fun m => ({ m
 /-- Imports the modules and makes the handler of a new session. -/
 public def boot (args : List String) : IO (String → IO String) := do
   let (modules, opts, cfg) := readArgs args
-  initSearchPath (← findSysroot) ["/lib/lean"]
+  initSearchPath (← findSysroot)
   -- A text of the module system sees of its imports what they make public, and no more.
   let env ← match headerIn args with
     | some (name, imports) => do

@@ -16,6 +16,8 @@ PARTS = (
 )  # fmt: skip
 # A command behind them, for the embedded Lean: it writes what they were compiled to.
 PACK = "Pack"
+# The Leans under which it was tried.
+WORKS_WITH = ("4.27.0-pre", "4.28.0-pre")
 # Requests answered before the embedded Lean's memory is kept: they build indices and caches once.
 WARM_UP = Path(__file__).with_name("warmup.txt")
 
@@ -29,6 +31,16 @@ def _joined(parts: tuple[str, ...]) -> str:
 def source() -> str:
     """The whole program."""
     return _joined(PARTS)
+
+
+def place(line: int) -> str:
+    """Where a line of the whole program is in its parts, as FILE:LINE."""
+    for part in PARTS:
+        length = _joined((part,)).count("\n") + 1
+        if line <= length:
+            return f"{part}.lean:{line}"
+        line -= length
+    return f"{PARTS[-1]}.lean"
 
 
 @cache
