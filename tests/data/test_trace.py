@@ -168,6 +168,7 @@ async def test_trouble_costs_the_file_that_has_it(lean_pool: Pool, tmp_path: Pat
         "Absent.lean": b"import Mathlib.Tactic\ntheorem y : 1 = 1 := by rfl",
         "Open.lean": b"theorem z : 1 = 1 := by sorry",
         "Empty.lean": b"",
+        "Imports.lean": b"import Init\n\n-- nothing else\n",
     }
     for name, content in files.items():
         (tmp_path / name).write_bytes(content)
@@ -184,6 +185,7 @@ async def test_trouble_costs_the_file_that_has_it(lean_pool: Pool, tmp_path: Pat
         "Absent.lean": trace.NOT_LOADED,
         "Open.lean": "",
         "Empty.lean": "",
+        "Imports.lean": "",
     }
     assert [row.theorem for row in rows] == ["good", "fine"]
     assert report(found)["theorems"]["not_recorded"] == {"left open": 1, trace.ERRORS: 1}

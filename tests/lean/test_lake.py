@@ -57,7 +57,7 @@ def modules(lake: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         file = project / "Coins" / f"{name}.lean"
         text = file.read_text().replace("import ", "public import ")
         file.write_text(
-            "module\n\n" + text.replace("namespace Sums", "public section\n\nnamespace Sums")
+            "module\n\n" + text.replace("namespace Sums", "@[expose] public section\n\nnamespace Sums")
         )
     lakefile = project / "lakefile.toml"
     text = lakefile.read_text()
