@@ -32,8 +32,10 @@ from burnqed.serve.refusal import Refused
 from burnqed.serve.server import answering
 from tests.serve.malformed import MALFORMED, NO_JSON, NO_MESSAGES
 from tests.serve.servers import Scripted, until
+from tests.web.samples import HOSTILE
 
 TEXT = "1 + 1 = 2"
+VISIBLE = HOSTILE.replace("\x1b", "\\u001b").replace("\u202e", "\\u202e").replace("\u200b", "\\u200b")
 SECRET = "0123456789abcdef0123456789abcdef"
 HELLO = {
     "jsonrpc": "2.0", "id": 1, "method": "initialize",
@@ -121,6 +123,22 @@ async def test_without_an_outcome_the_tool_has_an_error(
     assert said in text_of(found)
     assert ("says nothing of the theorem" in text_of(found)) == is_ours
     assert "proved" not in text_of(found)
+
+
+async def test_hostile_text_is_text() -> None:
+    """A client may show the words in a terminal. What is exact stands in the JSON."""
+
+    class Hostile(Scripted):
+        async def prove(self, asked: Any, say: Any = None) -> ProveAnswer:
+            return ProveAnswer(outcome="failed", said="", reason="refused", detail=HOSTILE)
+
+    found = await called(Hostile(), "prove", text=TEXT)
+    failed = await called(Scripted(lambda _: InputError(HOSTILE)), "prove", text=TEXT)
+    for one in (found, failed):
+        assert VISIBLE in text_of(one)
+        assert not {"\x1b", "\u202e", "\u200b"} & set(text_of(one))
+    assert found.structured_content is not None
+    assert found.structured_content["detail"] == HOSTILE
 
 
 async def test_arguments_that_do_not_fit_are_explained() -> None:

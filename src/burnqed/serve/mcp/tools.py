@@ -32,6 +32,7 @@ from mcp_types import (
 from msgspec import Meta
 
 from burnqed.core.errors import BurnQedError
+from burnqed.core.screen import visible
 from burnqed.serve.answers import CheckAnswer, LemmasAnswer, ProveAnswer
 from burnqed.serve.byhand import StepAnswer
 from burnqed.serve.config import ServeConfig
@@ -150,7 +151,7 @@ class Tools:
         except Exception as error:
             return _without_outcome(Refused(500, f"{type(error).__name__}: {error}", kind="Internal"))
         return CallToolResult(
-            content=[TextContent(type="text", text=words(answer))],
+            content=[TextContent(type="text", text=visible(words(answer)))],
             structured_content=msgspec.to_builtins(answer),
         )
 
@@ -231,7 +232,8 @@ def _without_outcome(why: Refused) -> CallToolResult:
         said.append("This says nothing of the theorem.")
     if why.retry_after is not None:
         said.append(f"Ask again in {why.retry_after} s.")
-    return CallToolResult(content=[TextContent(type="text", text="\n\n".join(said))], is_error=True)
+    content = TextContent(type="text", text=visible("\n\n".join(said)))
+    return CallToolResult(content=[content], is_error=True)
 
 
 def _listed(name: str, offer: Offer) -> Tool:
