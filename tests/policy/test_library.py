@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec import structs
 
-from burnqed.core.errors import LeanError
-from burnqed.core.types import TimedOut
+from burnqed.core.errors import LeanDied, LeanError
+from burnqed.core.types import ProofState, StepOutcome, TimedOut
 from burnqed.lean import library as reader
 from burnqed.lean import replies
 from burnqed.lean.embedded.progress import Silent
@@ -131,3 +131,26 @@ async def test_lean_that_is_too_slow_to_say_is_no_answer(
     else:
         with pytest.raises(LeanError, match=r"in 30 s whether grind can use Nat\.add_comm"):
             await usable(lean_pool, ["Nat.add_comm", "congr"], lambda _: None)
+
+
+@pytest.mark.lean
+@pytest.mark.parametrize("deadly", [1, 30])
+async def test_a_lemma_that_ends_lean_is_left_out(
+    deadly: int, lean_pool: Pool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Lean dies of some lemmas. It dies of many when it is not the lemmas that are wrong."""
+    names = [f"deadly{i}" for i in range(deadly)]
+    ask = Session.apply
+
+    async def apply(session: Session, state: ProofState, tactic: str) -> StepOutcome:
+        if "deadly" in tactic:
+            raise LeanDied("Lean died (signal 8, Floating point exception)")
+        return await ask(session, state, tactic)
+
+    monkeypatch.setattr(Session, "apply", apply)
+    given = ["List.length_map", *names, "List.length_append"]
+    if deadly == 1:
+        assert await usable(lean_pool, given, lambda _: None) == {given[0], given[-1]}
+    else:
+        with pytest.raises(LeanDied):
+            await usable(lean_pool, given, lambda _: None)

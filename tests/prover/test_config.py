@@ -17,6 +17,7 @@ from burnqed.core.errors import ConfigError
 from burnqed.core.runs import MANIFEST
 from burnqed.evaluation.prove import EFFORT
 from burnqed.lean.process import LaunchSpec
+from burnqed.lean.project import Project
 from burnqed.lean.toolchain import Kind, Toolchain
 from burnqed.policy.ranked.files import CORE
 from burnqed.prover.assembly import Assembled, before_visits
@@ -199,5 +200,7 @@ def test_what_proves_is_what_is_measured(kind: Kind) -> None:
     """Every way to a prover has the same default policy."""
     toolchain = Toolchain(kind, "4", Path(), lambda wanted: LaunchSpec(("lean",), {}, None))
     ways: tuple[PolicyConfig, ...] = (Config(), SearchConfig(), EvalConfig(), NegativesConfig())
-    usual = Choice("ranked", CORE) if kind == "embedded" else Choice("portfolio")
+    usual = Choice("portfolio") if kind == "pantograph" else Choice("ranked", CORE)
     assert [chosen(config, toolchain) for config in ways] == [usual] * 4
+    there = Project(Path(), Path(), Path(), {})
+    assert chosen(Config(), replace(toolchain, project=there)) == Choice("portfolio")

@@ -106,7 +106,7 @@ class PolicyConfig(LeanConfig, frozen=True, kw_only=True):
             "Where tactics come from: portfolio (rules), ranked (rules and library lemmas, ordered by "
             "a ranker), local (a language model), mix (a language model with rules), sglang or "
             "openai (a model on a server). By default the kind that fits --model. Without --model: "
-            "ranked on the embedded Lean, portfolio on any other.",
+            "ranked with Lean's own library, portfolio in a lake project and with Pantograph.",
             POLICY,
         ),
     ] = None

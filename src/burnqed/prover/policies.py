@@ -97,10 +97,11 @@ class Choice:
 def usual(toolchain: Toolchain) -> str | None:
     """The default model; None means the portfolio.
 
-    The ranker was trained with the embedded Lean's library, which burn-qed ships. Reading the library
-    of a project takes minutes, so a ranker for it is never the default.
+    The ranker was trained with the lemmas of Lean's own library, which an embedded and a native Lean
+    have. Reading those of a project takes minutes, so a ranker for it is never the default.
     """
-    return CORE if toolchain.kind == "embedded" else None
+    own = toolchain.kind in ("embedded", "native") and toolchain.project is None
+    return CORE if own else None
 
 
 def chosen(config: PolicyConfig, toolchain: Toolchain | None = None) -> Choice:

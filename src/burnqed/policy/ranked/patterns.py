@@ -10,13 +10,14 @@ import asyncio
 import re
 from collections.abc import Callable, Sequence
 
-from burnqed.core.errors import LeanError
+from burnqed.core.errors import LeanDied, LeanError
 from burnqed.core.types import Closed, ProofState, Proposition, Rejected, Theorem, TimedOut
 from burnqed.lean.pool import Pool
 from burnqed.lean.session import Session, open_session
 from burnqed.policy.ranked.tactics import instances
 
 _AT_ONCE = 16
+_DEADLY = 20  # lemmas, at most, that end Lean; with more than that it is not the lemmas
 _TRIVIAL = Theorem("trivial", Proposition("True"))  # so that lemmas are read, and nothing is proved
 _WITHOUT = re.compile(r"theorem (\S+)` failed to find patterns")
 
@@ -24,11 +25,12 @@ _WITHOUT = re.compile(r"theorem (\S+)` failed to find patterns")
 async def usable(pool: Pool, names: Sequence[str], at: Callable[[int], None]) -> frozenset[str]:
     """Those of these lemmas that a list of `grind` may have. `at` hears how many are known."""
     known = 0
+    deadly: list[str] = []
 
     async def some(names: Sequence[str]) -> list[str]:
         nonlocal known
         async with open_session(pool) as session:
-            found = await _usable(session, await session.start(_TRIVIAL), names)
+            found = await _usable(session, await session.start(_TRIVIAL), names, deadly)
         known += len(names)
         at(known)
         return found
@@ -37,11 +39,23 @@ async def usable(pool: Pool, names: Sequence[str], at: Callable[[int], None]) ->
     return frozenset(name for found in await asyncio.gather(*map(some, parts)) for name in found)
 
 
-async def _usable(session: Session, state: ProofState, names: Sequence[str]) -> list[str]:
+async def _usable(
+    session: Session, state: ProofState, names: Sequence[str], deadly: list[str]
+) -> list[str]:
     found: list[str] = []
     left = list(names)
     while left:
-        result = await session.apply(state, f"grind {instances(left)}")
+        try:
+            result = await session.apply(state, f"grind {instances(left)}")
+        except LeanDied:
+            # Twice, of this list. A native Lean computes what is in a lemma, and some of that ends the
+            # process: the least Int64 divided by -1, say.
+            if len(left) > 1:
+                return [*found, *await _one_by_one(session, state, left, deadly)]
+            deadly += left
+            if len(deadly) > _DEADLY:
+                raise
+            return found
         if isinstance(result, Closed):
             return [*found, *left]
         named = _WITHOUT.search(result.error) if isinstance(result, Rejected) else None
@@ -56,5 +70,11 @@ async def _usable(session: Session, state: ProofState, names: Sequence[str]) -> 
                 )
             left = []
         else:  # one of them spoils it, and nobody says which
-            return [*found, *[one for name in left for one in await _usable(session, state, [name])]]
+            return [*found, *await _one_by_one(session, state, left, deadly)]
     return found
+
+
+async def _one_by_one(
+    session: Session, state: ProofState, names: Sequence[str], deadly: list[str]
+) -> list[str]:
+    return [one for name in names for one in await _usable(session, state, [name], deadly)]
