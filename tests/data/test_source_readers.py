@@ -217,7 +217,7 @@ def test_what_was_written_here(tmp_path: Path) -> None:
     assert found == [WholeProof("proofs", "t", "theorem t : 1 = 1", "rfl")]
     for depth in (-1, 0.5):
         path = write(tmp_path / "bad.jsonl", [{**rows[0], "depth": depth}])
-        with pytest.raises(InputError, match="no number of steps"):
+        with pytest.raises(InputError, match="not a number of steps"):
             list(read_steps(str(path)))
 
 

@@ -61,13 +61,14 @@ async def try_walls(worker: LaunchSpec) -> list[Wall]:
     ):
         secret, port = Path(file.name), listener.getsockname()[1]
         lean = await from_lean(worker, attempts_of_lean(secret, worker.command[0]))
+        untouched = not file.read()  # Lean has files in its own memory, too, and may write those
         node = await _from_node(secret, port, sealed=False)
         sealed = await _from_node(secret, port, sealed=True)
     return [
         Wall("code", {"Lean": lean["code"], "Node": node["code"]}),
         Wall(
             "files",
-            {"Lean": lean["read"] and lean["write"], "Node": node["read"] and node["write"]},
+            {"Lean": lean["read"] and untouched, "Node": node["read"] and node["write"]},
         ),
         Wall(
             "processes",
