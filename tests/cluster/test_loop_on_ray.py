@@ -95,7 +95,10 @@ def test_what_lies_beside_proofs_is_the_same(tmp_path: Path, lean_launch: Launch
 def outcomes(run: Path) -> Any:
     """What a run has found, by iteration."""
     told = json.loads(burn_qed("status", run, "--json").stdout)
-    searches = [[(s["proved"], s["theorems"]) for s in one["searches"]] for one in told["iterations"]]
+    searches = [
+        [(one["proved"], one["theorems"]) for one in iteration.get("searches", ())]  # none at first
+        for iteration in told["iterations"]
+    ]
     held = [
         {name: one["without_value"] and [b["solved"] for b in one["without_value"]["budgets"].values()]
          for name, one in iteration["evaluated"].items()}
@@ -113,10 +116,11 @@ def test_a_whole_run_is_begun_on_a_cluster_and_ended_here(
     (tmp_path / "mine.toml").write_text(CONFIG, encoding="utf-8")
     begin = ("run", "--config", tmp_path / "mine.toml", "--json")
     with machines(2) as cluster:
-        ran(*begin, "--iterations", "1", "--out", tmp_path / "there", "--cluster", cluster.address)
+        address = cluster.address
+        ran(*begin, "--iterations", "1", "--out", tmp_path / "there", "--cluster", address)
     logs = (tmp_path / "there" / "logs").rglob("*.log")
     asked = [path.read_text(encoding="utf-8").partition("\n")[0] for path in logs]
-    there = {line.split()[2] for line in asked if f"--cluster {cluster.address}" in line}
+    there = {line.split()[2] for line in asked if f"--cluster {address}" in line}
     assert there == {"search", "eval"}
     ran("run", "--iterations", "2", "--out", tmp_path / "there", "--cluster", "local", "--json")
     ran(*begin, "--iterations", "2", "--out", tmp_path / "here")
