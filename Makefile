@@ -17,7 +17,7 @@ demo: $(BIN)/burn-qed
 # A file's tests stay together, as its Lean and its servers do. The files keep their order: by itself pytest
 # leaves those of few tests to the end, which here take the longest. Each test has its limit, and so has the run.
 PROCESSES := 2
-PYTEST = timeout --foreground --kill-after=60 1800 $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
+PYTEST = timeout --foreground --kill-after=60 2700 $(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder
 
 # What needs neither Lean nor torch nor a network.
 check: $(VENV)/dev
