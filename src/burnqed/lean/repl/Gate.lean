@@ -87,15 +87,16 @@ def quotations : List String := ["quot", "dynamicQuot", "precheckedQuot", "quote
 
 /-- What Lean, or a library's tactic, evaluates when it elaborates a piece of syntax: the value of a configuration, also as
 Aesop writes it, and what Mathlib's `trace` says. -/
-def evaluated (k : Name) (args : List Syntax) : Option Syntax :=
+def evaluated (k : Name) (args : List Syntax) : List Syntax :=
   match args with
-  | _ :: _ :: value :: _ =>
-    if k == `Lean.Parser.Tactic.valConfigItem || k == `Lean.Parser.Tactic.config then some value
+  | _ :: _ :: rest =>
+    -- All that stands behind the name, whatever the grammar puts before the value.
+    if k == `Lean.Parser.Tactic.valConfigItem || k == `Lean.Parser.Tactic.config then rest
     else match args with
-      | .atom _ "(" :: .atom _ word :: .atom _ ":=" :: value :: _ => if word.endsWith "config" then some value else none
-      | _ => none
-  | [_, value] => if k == `Lean.Parser.Tactic.trace then some value else none
-  | _ => none
+      | .atom _ "(" :: .atom _ word :: .atom _ ":=" :: value => if word.endsWith "config" then value else []
+      | [_, value] => if k == `Lean.Parser.Tactic.trace then [value] else []
+      | _ => []
+  | _ => []
 
 /-- Builders that make no program of a declaration. Without one of them Aesop runs what has a tactic's type. -/
 def builders : List String := ["apply", "simp", "unfold", "constructors", "forward", "destruct", "cases"]
@@ -149,14 +150,14 @@ partial def refusal (g : Gate) (env : Environment) (dirty : Bool) (stx : Syntax)
           | none => none
         | [] => none
       else match evaluated k args.toList with
-        | some value =>
-          if dirty then some "a configuration is not evaluated behind something that failed or was left open"
-          else if !plain env value then some "the value of a configuration must be a plain literal"
-          else none
-        | none => match args.toList with
+        | [] => match args.toList with
           | .atom _ "(" :: .atom _ "add" :: .node _ `null rules :: .atom _ ")" :: [] =>
             if some? (runsRule 0) rules.toList then some "a rule for aesop needs a builder, and not a tactic by its name" else none
           | _ => none
+        | values =>
+          if dirty then some "a configuration is not evaluated behind something that failed or was left open"
+          else if some? (fun v => !plain env v) values then some "the value of a configuration must be a plain literal"
+          else none
     match own with
     | some why => some why
     | none => inside args.toList
