@@ -100,8 +100,7 @@ def usual(toolchain: Toolchain) -> str | None:
     The ranker was trained with the lemmas of Lean's own library, which an embedded and a native Lean
     have. Reading those of a project takes minutes, so a ranker for it is never the default.
     """
-    own = toolchain.kind in ("embedded", "native") and toolchain.project is None
-    return CORE if own else None
+    return CORE if toolchain.kind != "pantograph" and toolchain.project is None else None
 
 
 def chosen(config: PolicyConfig, toolchain: Toolchain | None = None) -> Choice:
