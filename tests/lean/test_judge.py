@@ -83,6 +83,25 @@ async def test_cheating_files_are_refused(judge_pool: Pool, case: CheatFile) -> 
     assert re.search(case.reason, verdict.reason), verdict.reason
 
 
+@pytest.mark.parametrize(
+    "tactic",
+    [
+        "simp (contextual := k)", "simp (maxSteps := n)", "simp (config := { contextual := k })",
+        "simp +contextual (maxSteps := n + 1)", "grind (splits := n)", "decide (kernel := k)",
+        "intros <;> (try simp (contextual := k))",
+    ],
+)  # fmt: skip
+async def test_a_configuration_is_never_a_program(judge_pool: Pool, tactic: str) -> None:
+    """Lean evaluates it while it elaborates. Every lane tries this, whatever the cheats are."""
+    own = "def k : Bool := true\ndef n : Nat := 5\n"
+    source = f"{own}theorem t (x : Nat) : x + 0 = x := by\n  {tactic}\n"
+    verdicts = await judge_file(judge_pool, source, None)
+    assert verdicts
+    for verdict in verdicts:
+        assert not verdict.accepted
+        assert "plain literal" in verdict.reason, verdict.reason
+
+
 @pytest.mark.parametrize("case", some(CHEAT_PROOFS, 6), ids=lambda case: case.name)
 async def test_cheating_proofs_are_refused(judge_pool: Pool, case: CheatProof) -> None:
     verdict = await judge_proof(judge_pool, case.statement, case.tactics)
